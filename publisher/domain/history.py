@@ -1,0 +1,368 @@
+"""What has happened to one plan: the fold of its ledger events.
+
+Facts are kept apart (prepared, built, intended, deployed, confirmed, told), so that "half done" can be said. The states of the
+tasks follow from the same events through the one transition table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from publisher.domain.ledger_events import FIRST_PREV, Event, EventType
+from publisher.domain.lines import Step
+from publisher.domain.tasks import CREATED, CREATED_NEEDS_GATE, Signal, State, move
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicText:
+    """One article's public form as recorded at ``prepare``: what a build reads, by git blob and by digest.
+
+    ``digest`` covers all files; ``files`` maps each name to (git blob id, digest). ``plan`` is where it was recorded.
+    """
+
+    id: str
+    url: str
+    guid: str
+    date: str
+    updated: str
+    digest: str
+    files: Mapping[str, tuple[str, str]]
+    plan: str = ""
+
+    def as_data(self) -> dict[str, Any]:
+        return {
+            "id": self.id, "url": self.url, "guid": self.guid, "date": self.date, "updated": self.updated,
+            "digest": self.digest, "files": {name: list(pair) for name, pair in sorted(self.files.items())},
+        }  # fmt: skip
+
+
+def public_text_of(data: Mapping[str, Any], plan: str) -> PublicText:
+    return PublicText(
+        id=data["id"], url=data["url"], guid=data["guid"], date=data["date"], updated=data.get("updated", ""),
+        digest=data["digest"], files={name: (pair[0], pair[1]) for name, pair in data["files"].items()}, plan=plan,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """What the plan changes in the site's content: texts put, addresses withdrawn, articles hidden."""
+
+    payload: str
+    puts: tuple[PublicText, ...] = ()
+    withdraws: tuple[Mapping[str, str], ...] = ()
+    hides: tuple[str, ...] = ()
+    reverts: tuple[Mapping[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Built:
+    release: str
+    base: str
+    presentation: Mapping[str, Any]
+    files: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Intent:
+    """A deploy that was announced to the ledger and whose outcome is not recorded yet."""
+
+    deployment: int
+    release: str
+    base: str
+    fence: int
+    at: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deployed:
+    deployment: int
+    release: str
+    base: str
+    how: str
+    at: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A gate file that was proposed: the ``number``-th for this gate and payload."""
+
+    gate: str
+    number: int
+    request: int
+    path: str
+    payload: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trouble:
+    """A step that failed with a known result, or whose outcome is unknown."""
+
+    step: str
+    code: str
+    at: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """The facts of one plan. ``payload`` is what the first record bound the key to ("" before any)."""
+
+    kind: str
+    steps: tuple[Step, ...]
+    states: Mapping[str, State]
+    events: int = 0
+    chain: str = FIRST_PREV
+    last_at: str = ""
+    payload: str = ""
+    commit: str = ""
+    approvals: tuple[Mapping[str, Any], ...] = ()
+    requests: tuple[Request, ...] = ()
+    rejected: tuple[str, ...] = ()
+    prepared: Prepared | None = None
+    built: Built | None = None
+    intent: Intent | None = None
+    deployed: Deployed | None = None
+    confirmed: str = ""
+    urls: tuple[str, ...] = ()
+    told: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    telling: tuple[str, ...] = ()
+    failed: Trouble | None = None
+    unknown: Trouble | None = None
+    canceled: bool = False
+    notices: tuple[str, ...] = ()
+    revisions: tuple[tuple[str, str], ...] = ()
+    refused_revisions: tuple[str, ...] = ()
+
+    @property
+    def over(self) -> bool:
+        """Nothing remains to be done: every step succeeded, or the plan is canceled."""
+        return self.canceled or all(state is State.SUCCEEDED for state in self.states.values())
+
+    @property
+    def next_step(self) -> Step | None:
+        """The first step that has not succeeded; None when all have."""
+        return next((step for step in self.steps if self.states[step.name] is not State.SUCCEEDED), None)
+
+    @property
+    def stage(self) -> str:
+        """The word of the last succeeded step, or "" before the first; ``canceled`` for good."""
+        if self.canceled:
+            return "canceled"
+        done = [step.word for step in self.steps if self.states[step.name] is State.SUCCEEDED]
+        return done[-1] if done else ""
+
+
+# Which step of a line an event completes or begins. On the launch line one step covers deploying and confirming.
+COMPLETES: dict[EventType, dict[str, str]] = {
+    EventType.PREPARED: {"publication": "prepare", "change": "prepare"},
+    EventType.BUILT: {"publication": "build", "change": "build", "launch": "build"},
+    EventType.DEPLOYED: {"publication": "deploy", "change": "deploy"},
+    EventType.CONFIRMED: {"publication": "confirm", "change": "confirm", "launch": "release"},
+    EventType.ANNOUNCED: {"publication": "announce"},
+}
+BEGINS: dict[EventType, dict[str, str]] = {
+    EventType.DEPLOY_INTENT: {"publication": "deploy", "change": "deploy", "launch": "release"},
+    EventType.ANNOUNCE_INTENT: {"publication": "announce"},
+}
+
+
+def deploy_step(kind: str) -> str:
+    """The step of a line that makes a release public."""
+    return BEGINS[EventType.DEPLOY_INTENT][kind]
+
+
+def unwritten(kind: str, steps: tuple[Step, ...]) -> History:
+    """The history of a plan without records."""
+    states = {step.name: CREATED_NEEDS_GATE if step.gate else CREATED for step in steps}
+    return History(kind=kind, steps=steps, states=states)
+
+
+def fold(kind: str, steps: tuple[Step, ...], events: Iterable[Event]) -> History:
+    """The history that the events amount to. ``IllegalTransition`` when they do not follow the table."""
+    history = unwritten(kind, steps)
+    for event in events:
+        history = apply(history, event)
+    return history
+
+
+def apply(history: History, event: Event) -> History:
+    """One event further."""
+    history = replace(history, events=event.n, chain=event.line_digest, last_at=event.at)
+    rule = FACTS.get(event.type)
+    if rule:
+        history = rule(history, event)
+    history = _signal_steps(history, event)
+    return history
+
+
+def _signal_steps(history: History, event: Event) -> History:
+    begun = BEGINS.get(event.type, {}).get(history.kind)
+    if begun in history.states:
+        history = _running(history, begun)
+    done = COMPLETES.get(event.type, {}).get(history.kind)
+    if done in history.states and history.states[done] is not State.SUCCEEDED:
+        history = _signal(_running(history, done), done, Signal.EVIDENCE_COMPLETE)
+    return history
+
+
+def _signal(history: History, step: str, signal: Signal) -> History:
+    return replace(history, states={**history.states, step: move(history.states[step], signal)})
+
+
+def _running(history: History, step: str) -> History:
+    """Picked up, if it was not already: a short step's pick-up and result are one record."""
+    if history.states[step] is State.BLOCKED:
+        history = _signal(history, step, Signal.APPROVED)
+    if history.states[step] is State.QUEUED:
+        history = _signal(history, step, Signal.PICKED_UP)
+    return history
+
+
+def _approved(history: History, event: Event) -> History:
+    gate = event.fields.get("gate", "plan")
+    states = dict(history.states)
+    for step in history.steps:
+        if step.gate == gate and states[step.name] is State.BLOCKED:
+            states[step.name] = move(states[step.name], Signal.APPROVED)
+    payload, commit = history.payload, history.commit
+    if gate == "plan":
+        payload, commit = event.fields["plan_payload"], event.fields["merge"]
+    return replace(history, states=states, payload=payload, commit=commit, approvals=(*history.approvals, event.fields))
+
+
+def _rejected(history: History, event: Event) -> History:
+    return _end(replace(history, rejected=(*history.rejected, event.fields["payload"])), Signal.REJECTED)
+
+
+def _canceled(history: History, event: Event) -> History:
+    return _end(history, Signal.CANCELED)
+
+
+def _end(history: History, signal: Signal) -> History:
+    states = {
+        name: move(state, signal) if state in (State.BLOCKED, State.QUEUED, State.FAILED) else state
+        for name, state in history.states.items()
+    }
+    return replace(history, states=states, canceled=True, failed=None)
+
+
+def _revised(history: History, event: Event) -> History:
+    """A revision has tasks of its own: nothing prepared or approved for the old payload stands for the new one."""
+    fresh = unwritten(history.kind, history.steps)
+    return replace(
+        fresh, events=history.events, chain=history.chain, last_at=history.last_at, payload=event.fields["to"],
+        notices=history.notices, revisions=(*history.revisions, (event.fields["from"], event.fields["to"])),
+        refused_revisions=history.refused_revisions, rejected=history.rejected,
+    )  # fmt: skip
+
+
+def _revision_refused(history: History, event: Event) -> History:
+    return replace(history, refused_revisions=(*history.refused_revisions, event.fields["to"]))
+
+
+def _requested(history: History, event: Event) -> History:
+    names = ("gate", "number", "request", "path", "payload")
+    request = Request(**{name: event.fields[name] for name in names})
+    return replace(history, requests=(*history.requests, request))
+
+
+def _prepared(history: History, event: Event) -> History:
+    fields = event.fields
+    puts = tuple(public_text_of(item, event.fields.get("plan", "")) for item in fields.get("puts", ()))
+    prepared = Prepared(
+        payload=fields["payload"], puts=puts, withdraws=tuple(fields.get("withdraws", ())),
+        hides=tuple(fields.get("hides", ())), reverts=tuple(fields.get("reverts", ())),
+    )  # fmt: skip
+    return replace(history, prepared=prepared, payload=fields["payload"], commit=fields["approved_at"])
+
+
+def _built(history: History, event: Event) -> History:
+    names = ("release", "base", "presentation", "files")
+    return replace(history, built=Built(**{name: event.fields[name] for name in names}))
+
+
+def _intent(history: History, event: Event) -> History:
+    names = ("deployment", "release", "base")
+    intent = Intent(**{name: event.fields[name] for name in names}, fence=event.claim or 0, at=event.at)
+    return replace(history, intent=intent)
+
+
+def _deployed(history: History, event: Event) -> History:
+    names = ("deployment", "release", "base", "how")
+    return replace(history, deployed=Deployed(**{name: event.fields[name] for name in names}, at=event.at), intent=None)
+
+
+def _deploy_closed(history: History, event: Event) -> History:
+    step = deploy_step(history.kind)
+    history = replace(history, intent=None)
+    return _signal(history, step, Signal.HEARTBEAT_LOST) if history.states[step] is State.RUNNING else history
+
+
+def _confirmed(history: History, event: Event) -> History:
+    return replace(history, confirmed=event.fields["release"], urls=tuple(event.fields["urls"]))
+
+
+def _announce_intent(history: History, event: Event) -> History:
+    return replace(history, telling=(*history.telling, event.fields["channel"]))
+
+
+def _announce_result(history: History, event: Event) -> History:
+    channel = event.fields["channel"]
+    results = {**history.told.get(channel, {}), **event.fields["results"]}
+    telling = tuple(name for name in history.telling if name != channel)
+    return replace(history, told={**history.told, channel: results}, telling=telling)
+
+
+def _failed(history: History, event: Event) -> History:
+    trouble = Trouble(step=event.fields["step"], code=event.fields["code"], at=event.at)
+    history = _signal(_running(history, trouble.step), trouble.step, Signal.FAILED)
+    return replace(history, failed=trouble)
+
+
+def _unknown(history: History, event: Event) -> History:
+    trouble = Trouble(step=event.fields["step"], code=event.fields["code"], at=event.at)
+    return replace(_running(history, trouble.step), unknown=trouble)
+
+
+def _retried(history: History, event: Event) -> History:
+    history = _signal(history, event.fields["step"], Signal.RETRIED)
+    return replace(history, failed=None)
+
+
+def _settled(history: History, event: Event) -> History:
+    step, happened = event.fields["step"], event.fields["happened"]
+    history = replace(history, unknown=None)
+    if happened:
+        # The fact that goes with it (deployed, confirmed, announced) is its own record beside this one.
+        return history
+    history = _signal(history, step, Signal.SETTLED_DID_NOT)
+    telling: tuple[str, ...] = () if step == "announce" else history.telling
+    return replace(history, intent=None, telling=telling, failed=Trouble(step=step, code="settled-did-not-happen", at=event.at))
+
+
+def _noticed(history: History, event: Event) -> History:
+    return replace(history, notices=(*history.notices, event.fields["notice"]))
+
+
+FACTS: dict[EventType, Callable[[History, Event], History]] = {
+    EventType.APPROVED: _approved,
+    EventType.REJECTED: _rejected,
+    EventType.CANCELED: _canceled,
+    EventType.REVISED: _revised,
+    EventType.REVISION_REFUSED: _revision_refused,
+    EventType.REQUESTED: _requested,
+    EventType.PREPARED: _prepared,
+    EventType.BUILT: _built,
+    EventType.DEPLOY_INTENT: _intent,
+    EventType.DEPLOYED: _deployed,
+    EventType.DEPLOY_CLOSED: _deploy_closed,
+    EventType.CONFIRMED: _confirmed,
+    EventType.ANNOUNCE_INTENT: _announce_intent,
+    EventType.ANNOUNCE_RESULT: _announce_result,
+    EventType.FAILED: _failed,
+    EventType.UNKNOWN: _unknown,
+    EventType.RETRIED: _retried,
+    EventType.SETTLED: _settled,
+    EventType.NOTICED: _noticed,
+}

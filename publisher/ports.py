@@ -1,0 +1,323 @@
+"""Every door to the outside world, as Protocols. Reading and writing doors are split: a command that only reads is handed
+reading doors only, so that "preview changes nothing" is a matter of types.
+
+``EFFECTS`` lists the methods that change something outside this process. Workers declare which of them they use; the crash
+sweep wraps exactly these, and fails when a worker causes one that it did not declare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from publisher.domain.approval import Approval, ApprovalRules, Subject, Verdict
+from publisher.domain.article import Draft, PublicArticle, Release, Withdrawn
+from publisher.domain.claim import Fence
+from publisher.domain.evidence import Seen
+from publisher.domain.instance import Instance, Site
+from publisher.domain.ledger_events import Event, NewEvent
+from publisher.domain.plan import Plan
+from publisher.domain.policy import Policy
+from publisher.domain.queue import Queued
+
+EFFECTS = (
+    "records.publish",  # a push to the state branch (and, with a target that joins, the site branch)
+    "requests.open",  # a push of a request branch
+    "target.store",  # a release's bytes put where the target keeps them, not yet public
+    "target.raise_fence",  # a conditional write that refuses older holders from now on
+    "target.switch",  # the release becomes public
+    "channel.send",  # one message to one recipient
+    "alerts.say",  # one notice to the people on call
+)
+
+
+class Clock(Protocol):
+    """The time. ``now`` is aware and in UTC; ``sleep`` waits that many seconds."""
+
+    def now(self) -> datetime: ...
+
+    def sleep(self, seconds: float) -> None: ...
+
+
+# --- the repository -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tips:
+    """What the remote's branches were when looked at. ``requests`` maps a request's number to its head commit.
+
+    ``state`` is "" where the state branch does not exist, which is never taken for a first run. ``age`` tells how long ago
+    (seconds) the remote was asked, None when that is not known; ``unpushed`` says that local work is not in these tips.
+    """
+
+    default: str
+    state: str
+    drafts: str
+    requests: Mapping[int, str] = field(default_factory=dict)
+    age: float | None = 0.0
+    unpushed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanFile:
+    """A plan as committed, or the refusal that reading it gave."""
+
+    path: str
+    plan: Plan | None
+    problem: Exception | None = None
+
+
+class ReadsRepository(Protocol):
+    """Committed things, read from git objects at a commit; never the working tree or the index."""
+
+    def tips(self) -> Tips:
+        """The tips known locally (remote-tracking refs). Opens no connection and writes nothing."""
+
+    def instance(self, commit: str) -> Instance: ...
+
+    def policy(self, commit: str, site: str) -> Policy: ...
+
+    def queue(self, commit: str, site: str) -> tuple[Queued, ...]: ...
+
+    def plan_paths(self, commit: str, site: str) -> tuple[str, ...]: ...
+
+    def plans(self, commit: str, site: str, only: Iterable[str] | None = None) -> tuple[PlanFile, ...]:
+        """Every plan file of a site, or those whose paths are in ``only``, in path order."""
+
+    def plan(self, commit: str, path: str) -> Plan | None:
+        """One plan at one commit; None where it does not exist there."""
+
+    def draft(self, commit: str, source: str) -> Draft:
+        """A private source and the files it uses, at a commit of the drafts' repository."""
+
+    def draft_sources(self, commit: str, site: str) -> tuple[str, ...]: ...
+
+    def ledger(self, state: str, site: str) -> Mapping[str, tuple[Event, ...]]:
+        """Every ledger file of a site by its path under ``ledger/`` without ending. Chain and schema are checked."""
+
+    def files(self, commit: str, folder: str) -> Mapping[str, bytes]:
+        """The blobs below a folder by relative path; symbolic links, submodules and executables are refused."""
+
+    def last_change(self, commit: str, path: str) -> str:
+        """The newest commit on the first-parent chain of ``commit`` that changed ``path``; "" when none did."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Events and files that become one commit on the state branch.
+
+    ``events`` maps a ledger path (without ending) to the events to append; ``files`` are whole files to write by path.
+    ``message`` is the commit's message, ids only.
+    """
+
+    events: Mapping[str, Sequence[NewEvent]]
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class BranchUpdate:
+    """A further ref that moves in the same atomic push: ``expected`` is the full id it must have ("" = must not exist)."""
+
+    ref: str
+    commit: str
+    expected: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Landing:
+    """What a read of the remote showed after a push. ``tips`` are the tips as read then."""
+
+    landed: bool
+    tips: Tips
+
+
+class Records(Protocol):
+    """The writing door to the state branch."""
+
+    def refresh(self) -> Tips:
+        """Asks the remote and fetches. ``ComeBackLater`` when it cannot be reached."""
+
+    def compose(self, tips: Tips, batch: Batch, at: datetime) -> str:
+        """The commit that ``batch`` makes on top of ``tips.state``; objects only, no ref moves."""
+
+    def publish(self, tips: Tips, commit: str, joined: Sequence[BranchUpdate] = ()) -> Landing:
+        """Pushes ``commit`` with an exact lease on ``tips.state`` and then reads the remote, whatever the push said."""
+
+
+# --- approvals -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenRequest:
+    """A request that nobody has decided yet: its number, head commit and the files under ``plans/`` that it brings."""
+
+    number: int
+    head: str
+    paths: tuple[str, ...]
+
+
+class ReadsForge(Protocol):
+    """Where approvals come from."""
+
+    def rules(self, commit: str) -> ApprovalRules:
+        """The approval rules in force at a commit: the last version that was itself approved."""
+
+    def verdict(self, tips: Tips, subject: Subject) -> Verdict:
+        """What people decided about one file, derived from the default branch each time it is asked."""
+
+    def open_requests(self, tips: Tips) -> tuple[OpenRequest, ...]: ...
+
+
+class Requests(Protocol):
+    """The writing door of the forge."""
+
+    def open(self, tips: Tips, files: Mapping[str, bytes], title: str, marker: str) -> int:
+        """Proposes files for review and returns the request's number. ``marker`` makes a repetition find the same one."""
+
+    def decide(self, tips: Tips, number: int, approve: bool, now: datetime) -> tuple[Approval, ...]:
+        """A person's decision, signed by them (forge ``git`` only): merges the request, or closes it."""
+
+
+# --- building ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildRequest:
+    """Everything that a release is a function of. ``articles`` in order of their first publication, oldest first.
+
+    ``theme`` and ``static`` are the site's files by relative path; ``output`` is the builder's output version.
+    """
+
+    site: Site
+    articles: tuple[PublicArticle, ...]
+    withdrawn: tuple[Withdrawn, ...] = ()
+    theme: Mapping[str, bytes] = field(repr=False)
+    static: Mapping[str, bytes] = field(repr=False, default_factory=dict)
+    output: int
+
+
+class SiteBuilder(Protocol):
+    """Approved public forms and a theme into an immutable release."""
+
+    def references(self, markdown: str) -> tuple[str, ...]:
+        """The relative files that a Markdown text uses, sorted: what its fingerprint covers beside the text itself."""
+
+    def public_form(self, draft: Draft, article: PublicArticle) -> Mapping[str, bytes]:
+        """The files (``index.md`` and images, by name) that ``prepare`` writes for an article."""
+
+    def read_public_form(self, files: Mapping[str, bytes]) -> PublicArticle: ...
+
+    def build(self, request: BuildRequest, into: str) -> Release:
+        """Writes the site below the empty directory ``into``. The same request gives the same bytes anywhere."""
+
+    def leaks(self, release: Release, private: Sequence[Draft], approved: Sequence[PublicArticle]) -> tuple[str, ...]:
+        """Findings as ``path: draft id`` for private text found in a release; never the text itself."""
+
+    def leaks_in(
+        self, items: Mapping[str, bytes], private: Sequence[Draft], approved: Sequence[PublicArticle]
+    ) -> tuple[str, ...]:
+        """The same over named bytes: objects that are about to be pushed, a notice, a message."""
+
+
+# --- targets -----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Live:
+    """What a target holds. ``release`` is recomputed from the bytes there ("" = nothing there yet).
+
+    ``fence`` is the highest the target has accepted (None = never fenced); ``base`` is the release that the live one says it
+    was switched from.
+    """
+
+    release: str
+    fence: Fence | None
+    base: str = ""
+
+
+class Target(Protocol):
+    """Where a release becomes public."""
+
+    guarantee: str
+    """One sentence: what this target promises about stale actors. ``doctor`` prints it."""
+
+    joins_ledger: bool
+    """Whether the switch is part of the same atomic push as its ledger record."""
+
+    can_fence: bool
+    """Whether an older holder can be shut out before looking."""
+
+    def look(self) -> Live:
+        """What is there now, from its bytes. ``ComeBackLater`` when the target cannot be reached."""
+
+    def store(self, release: Release) -> None:
+        """Puts the release's bytes in place, not yet public; verified by reading back. Repeatable."""
+
+    def raise_fence(self, fence: Fence) -> None:
+        """From now on a holder with a lower fence is refused. Read back. ``StoppedForSafety`` when a higher one is there."""
+
+    def switch(self, release: Release, *, base: str, fence: Fence) -> None:
+        """Makes ``release`` public if ``base`` is live and no higher fence was seen; else ``StoppedForSafety``.
+
+        What became of it is learnt from ``look``, not from the return.
+        """
+
+    def joined_update(self, release: Release, *, base: str, fence: Fence) -> BranchUpdate:
+        """For targets with ``joins_ledger``: the ref update that makes the release public."""
+
+
+# --- the public and people ------------------------------------------------------------------------------------------------------
+
+
+class Probes(Protocol):
+    """Looks at the public site. Never shares code with what did the deploying."""
+
+    def look(self, urls: Sequence[str], *, seconds: float, bust: str) -> Mapping[str, Seen]:
+        """One look at each URL within ``seconds`` for all. ``bust`` makes caches pass the question on ("" = plain)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """One announcement to one recipient, made from confirmed public facts only. ``id`` is stable across retries."""
+
+    id: str
+    recipient: str
+    subject: str
+    text: str
+
+
+class Sent(Protocol):
+    """Outcome of one send: ``sent``, ``refused`` (definitely not sent) or ``unknown``, with a code."""
+
+    @property
+    def outcome(self) -> str: ...
+
+    @property
+    def code(self) -> str: ...
+
+
+class Channel(Protocol):
+    """An outlet for announcements."""
+
+    def recipients(self, list_name: str) -> tuple[str, ...]:
+        """The addresses on a list now, less removals, sorted and unique."""
+
+    def pseudonym(self, recipient: str) -> str:
+        """A keyed digest that stands for the address in the ledger."""
+
+    def send(self, message: Message) -> Sent: ...
+
+
+class Alerts(Protocol):
+    """Speaks to the people on call."""
+
+    def say(self, notice_id: str, text: str) -> None: ...
+
+
+class Progress(Protocol):
+    """Tells a waiting person what is going on, on stderr."""
+
+    def __call__(self, text: str) -> None: ...
