@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Protocol
 
 from publisher.domain.approval import Approval, ApprovalRules, Subject, Verdict
@@ -39,6 +40,106 @@ class Clock(Protocol):
     def now(self) -> datetime: ...
 
     def sleep(self, seconds: float) -> None: ...
+
+
+# --- git ------------------------------------------------------------------------------------------------------------------
+
+
+class CommitFacts(Protocol):
+    """What a commit object says; author and message are free text and never evidence."""
+
+    @property
+    def oid(self) -> str: ...
+
+    @property
+    def tree(self) -> str: ...
+
+    @property
+    def parents(self) -> tuple[str, ...]: ...
+
+    @property
+    def author_name(self) -> str: ...
+
+    @property
+    def author_email(self) -> str: ...
+
+    @property
+    def committer_at(self) -> datetime: ...
+
+    @property
+    def message(self) -> str: ...
+
+
+class TreeFile(Protocol):
+    """One entry of a tree: repository-relative path, git mode and object id."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def mode(self) -> str: ...
+
+    @property
+    def oid(self) -> str: ...
+
+
+class GitReads(Protocol):
+    """The reading half of the git gateway, for rooms that judge or compare git objects."""
+
+    def require_trustworthy(self) -> None: ...
+
+    def resolve(self, name: str) -> str: ...
+
+    def tree(self, commit: str, folder: str, recursive: bool = True) -> Sequence[TreeFile]: ...
+
+    def blobs(self, oids: Iterable[str]) -> Mapping[str, bytes]: ...
+
+    def blob_at(self, commit: str, path: str) -> bytes | None: ...
+
+    def blob_ids(self, commit: str, paths: Sequence[str]) -> Mapping[str, str]: ...
+
+    def commit(self, oid: str) -> CommitFacts: ...
+
+    def commits(self, include: Sequence[str], exclude: Sequence[str]) -> Sequence[CommitFacts]: ...
+
+    def is_ancestor(self, older: str, newer: str) -> bool: ...
+
+    def first_parent_changes(self, commit: str, path: str, limit: int = 1) -> Sequence[str]: ...
+
+    def remote_refs(self, remote: str, patterns: Sequence[str]) -> Mapping[str, str]: ...
+
+    def verify(self, signers: str, namespace: str, data: bytes, signature: str) -> str: ...
+
+    def commit_signer(self, oid: str, signers: str) -> str: ...
+
+
+class GitWrites(GitReads, Protocol):
+    """The writing half: objects, fetches and pushes. A push returns a hint only; the remote is read afterwards."""
+
+    def write_blob(self, data: bytes) -> str: ...
+
+    def compose(
+        self,
+        *,
+        parents: Sequence[str],
+        base_tree: str,
+        changes: Mapping[str, bytes | None],
+        message: str,
+        author: str,
+        email: str,
+        at: datetime,
+        signing_key: Path | None = None,
+    ) -> str: ...
+
+    def compose_tree(self, files: Mapping[str, bytes]) -> str: ...
+
+    def fetch(self, remote: str, refspecs: Sequence[str]) -> None: ...
+
+    def push(self, remote: str, updates: Sequence[tuple[str, str, str]]) -> bool: ...
+
+    def sign(self, key: Path, namespace: str, data: bytes) -> str: ...
+
+    def public_key_of(self, key: Path) -> str: ...
 
 
 # --- the repository -----------------------------------------------------------------------------------------------------

@@ -87,10 +87,7 @@ def fold_claims(events: Iterable[Event]) -> Standing:
     """The standing after all claim events in order. ``StoppedForSafety`` when a number does not follow from the one before."""
     standing = NOTHING
     for event in events:
-        if event.type is EventType.EPOCH:
-            standing = _start_epoch(standing, event)
-        else:
-            standing = _apply(standing, event)
+        standing = _start_epoch(standing, event) if event.type is EventType.EPOCH else _apply(standing, event)
     return standing
 
 

@@ -192,15 +192,14 @@ def apply(history: History, event: Event) -> History:
     rule = FACTS.get(event.type)
     if rule:
         history = rule(history, event)
-    history = _signal_steps(history, event)
-    return history
+    return _signal_steps(history, event)
 
 
 def _signal_steps(history: History, event: Event) -> History:
-    begun = BEGINS.get(event.type, {}).get(history.kind)
+    begun = BEGINS.get(event.type, {}).get(history.kind, "")
     if begun in history.states:
         history = _running(history, begun)
-    done = COMPLETES.get(event.type, {}).get(history.kind)
+    done = COMPLETES.get(event.type, {}).get(history.kind, "")
     if done in history.states and history.states[done] is not State.SUCCEEDED:
         history = _signal(_running(history, done), done, Signal.EVIDENCE_COMPLETE)
     return history
