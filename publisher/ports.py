@@ -7,21 +7,24 @@ sweep wraps exactly these, and fails when a worker causes one that it did not de
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from publisher.domain.approval import Approval, ApprovalRules, Subject, Verdict
 from publisher.domain.article import Draft, PublicArticle, Release, Withdrawn
 from publisher.domain.claim import Fence
 from publisher.domain.evidence import Seen
+from publisher.domain.gates import GateFile
+from publisher.domain.history import History
 from publisher.domain.instance import Instance, Site
-from publisher.domain.ledger_events import Event, NewEvent
-from publisher.domain.plan import Plan
+from publisher.domain.ledger_events import Event, EventType, NewEvent
+from publisher.domain.plan import Plan, Presentation
 from publisher.domain.policy import Policy
 from publisher.domain.queue import Queued
+from publisher.domain.site_content import Content, Production
 
 EFFECTS = (
     "records.publish",  # a push to the state branch (and, with a target that joins, the site branch)
@@ -29,6 +32,8 @@ EFFECTS = (
     "target.store",  # a release's bytes put where the target keeps them, not yet public
     "target.raise_fence",  # a conditional write that refuses older holders from now on
     "target.switch",  # the release becomes public
+    "staging.store",
+    "staging.switch",  # the release can be seen by the people who decide a gate
     "channel.send",  # one message to one recipient
     "alerts.say",  # one notice to the people on call
 )
@@ -111,6 +116,11 @@ class GitReads(Protocol):
     def verify(self, signers: str, namespace: str, data: bytes, signature: str) -> str: ...
 
     def commit_signer(self, oid: str, signers: str) -> str: ...
+
+    def commit_signature(self, oid: str) -> str: ...
+
+    def new_objects(self, commit: str, known: Sequence[str]) -> Sequence[tuple[str, str]]:
+        """(id, path) of the blobs that a push of ``commit`` may send to a remote which has ``known``; never one less."""
 
 
 class GitWrites(GitReads, Protocol):
@@ -198,6 +208,15 @@ class ReadsRepository(Protocol):
     def ledger(self, state: str, site: str) -> Mapping[str, tuple[Event, ...]]:
         """Every ledger file of a site by its path under ``ledger/`` without ending. Chain and schema are checked."""
 
+    def gates(self, commit: str, site: str) -> tuple[GateFile, ...]:
+        """Every gate request file of a site at a commit."""
+
+    def blobs(self, oids: Iterable[str]) -> Mapping[str, bytes]:
+        """Bytes of blobs that a ledger record names."""
+
+    def blob_ids(self, commit: str, folder: str) -> Mapping[str, str]:
+        """Blob ids below a folder by repository path."""
+
     def files(self, commit: str, folder: str) -> Mapping[str, bytes]:
         """The blobs below a folder by relative path; symbolic links, submodules and executables are refused."""
 
@@ -238,6 +257,9 @@ class Landing:
 class Records(Protocol):
     """The writing door to the state branch."""
 
+    def keep(self, data: bytes) -> str:
+        """Puts bytes into the local object store and returns their blob id; nothing refers to them yet."""
+
     def refresh(self) -> Tips:
         """Asks the remote and fetches. ``ComeBackLater`` when it cannot be reached."""
 
@@ -246,6 +268,9 @@ class Records(Protocol):
 
     def publish(self, tips: Tips, commit: str, joined: Sequence[BranchUpdate] = ()) -> Landing:
         """Pushes ``commit`` with an exact lease on ``tips.state`` and then reads the remote, whatever the push said."""
+
+    def start(self, tips: Tips, branch: str, batch: Batch, at: datetime) -> Tips:
+        """Creates a missing state branch with its first records: for ``init`` and ``reconcile --restore`` only."""
 
 
 # --- approvals -------------------------------------------------------------------------------------------------------------
@@ -403,6 +428,9 @@ class Sent(Protocol):
 class Channel(Protocol):
     """An outlet for announcements."""
 
+    idempotent: bool
+    """Whether the same message id sent twice arrives once, so that an open intent may simply be carried out again."""
+
     def recipients(self, list_name: str) -> tuple[str, ...]:
         """The addresses on a list now, less removals, sorted and unique."""
 
@@ -422,3 +450,81 @@ class Progress(Protocol):
     """Tells a waiting person what is going on, on stderr."""
 
     def __call__(self, text: str) -> None: ...
+
+
+class Assembler(Protocol):
+    """Releases from recorded content, each built once per run."""
+
+    def presentation_at(self, commit: str, output: int | None = None) -> Presentation:
+        """Theme, static files and site configuration at a commit, under one digest."""
+
+    def build(self, content: Content, presentation: Presentation) -> Release: ...
+
+    def articles(self, content: Content) -> tuple[PublicArticle, ...]:
+        """The shown texts, each compared with its recorded digest."""
+
+
+# --- workers ---------------------------------------------------------------------------------------------------------------
+
+
+class Bench(Protocol):
+    """What the engine hands to a worker: one plan's facts, the doors a step may use, and the run's journal.
+
+    ``approval`` is the verified approval the step runs under (None only after the deploy was observed). ``production`` is what
+    the ledger says is public, this run's own records included.
+    """
+
+    plan: Plan
+    site: Site
+    instance: Instance
+    approval: Approval | None
+    fence: Fence
+    reads: ReadsRepository
+    builder: SiteBuilder
+    assembler: Assembler
+    target: Target
+    staging: Target | None
+    probes: Probes
+    clock: Clock
+    progress: Progress
+
+    @property
+    def tips(self) -> Tips: ...
+
+    @property
+    def history(self) -> History: ...
+
+    @property
+    def production(self) -> Production: ...
+
+    def channel(self, name: str) -> Channel: ...
+
+    def keep(self, data: bytes) -> str:
+        """A blob for a text that the journal will record."""
+
+    def note(self, kind: EventType, **fields: Any) -> None:
+        """Adds an event of this plan to the journal; it is pushed with the next ``commit``."""
+
+    def put(self, files: Mapping[str, bytes]) -> None:
+        """Adds files of the build source to the journal."""
+
+    def commit(self, subject: str, joined: Sequence[BranchUpdate] = (), *, fact: bool = False) -> None:
+        """Pushes the journal and reads it back; raises when this run may no longer write.
+
+        ``fact`` says that the records are observations, which stay true whatever was decided meanwhile.
+        """
+
+    def require_still_allowed(self) -> None:
+        """Reads the remote once more: the same plan, approval, controls and claim, or a refusal."""
+
+    def private_drafts(self) -> Sequence[Draft]:
+        """The drafts that must not leave: every source of the site that is neither public nor this plan's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worker:
+    """How a step is done. ``effects`` are the members of ``EFFECTS`` that it may cause beside the journal's pushes."""
+
+    step: str
+    effects: tuple[str, ...]
+    work: Callable[[Bench], None]

@@ -23,7 +23,9 @@ FILE_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,126}[a-z0-9]", re.ASCII)
 RESERVED_NAMES = frozenset(
     {"con", "prn", "aux", "nul", "git", *(f"com{n}" for n in range(1, 10)), *(f"lpt{n}" for n in range(1, 10))}
 )
-RESERVED_PAGES = frozenset({"tags", "archive", "page", "assets", "articles", "index", "404", "feed", "rss", "atom", "about"})
+RESERVED_PAGES = frozenset(
+    {"tags", "categories", "archive", "page", "assets", "articles", "index", "404", "feed", "rss", "atom", "about"}
+)
 
 
 class Private(str):

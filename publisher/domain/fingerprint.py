@@ -87,3 +87,8 @@ def release_id(files: Mapping[str, str]) -> str:
     if not files:
         raise ValueError("a release has files")
     return tree_digest(files)
+
+
+def input_of(values: list[str]) -> str:
+    """One digest for an ordered list of digests: a step's input or output in the record."""
+    return digest(canonical_json(values))

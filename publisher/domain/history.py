@@ -29,19 +29,20 @@ class PublicText:
     updated: str
     digest: str
     files: Mapping[str, tuple[str, str]]
+    category: str = ""
     plan: str = ""
 
     def as_data(self) -> dict[str, Any]:
         return {
             "id": self.id, "url": self.url, "guid": self.guid, "date": self.date, "updated": self.updated,
-            "digest": self.digest, "files": {name: list(pair) for name, pair in sorted(self.files.items())},
+            "digest": self.digest, "category": self.category, "files": {name: list(pair) for name, pair in sorted(self.files.items())},
         }  # fmt: skip
 
 
 def public_text_of(data: Mapping[str, Any], plan: str) -> PublicText:
     return PublicText(
         id=data["id"], url=data["url"], guid=data["guid"], date=data["date"], updated=data.get("updated", ""),
-        digest=data["digest"], files={name: (pair[0], pair[1]) for name, pair in data["files"].items()}, plan=plan,
+        digest=data["digest"], category=data.get("category", ""), files={name: (pair[0], pair[1]) for name, pair in data["files"].items()}, plan=plan,
     )  # fmt: skip
 
 
@@ -126,11 +127,12 @@ class History:
     confirmed: str = ""
     urls: tuple[str, ...] = ()
     told: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    telling: tuple[str, ...] = ()
+    telling: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     failed: Trouble | None = None
     unknown: Trouble | None = None
     canceled: bool = False
     notices: tuple[str, ...] = ()
+    attempt: int = 1
     revisions: tuple[tuple[str, str], ...] = ()
     refused_revisions: tuple[str, ...] = ()
 
@@ -226,7 +228,7 @@ def _approved(history: History, event: Event) -> History:
             states[step.name] = move(states[step.name], Signal.APPROVED)
     payload, commit = history.payload, history.commit
     if gate == "plan":
-        payload, commit = event.fields["plan_payload"], event.fields["merge"]
+        payload, commit = event.fields["plan_payload"], event.fields["plan_commit"]
     return replace(history, states=states, payload=payload, commit=commit, approvals=(*history.approvals, event.fields))
 
 
@@ -273,7 +275,7 @@ def _prepared(history: History, event: Event) -> History:
         payload=fields["payload"], puts=puts, withdraws=tuple(fields.get("withdraws", ())),
         hides=tuple(fields.get("hides", ())), reverts=tuple(fields.get("reverts", ())),
     )  # fmt: skip
-    return replace(history, prepared=prepared, payload=fields["payload"], commit=fields["approved_at"])
+    return replace(history, prepared=prepared)
 
 
 def _built(history: History, event: Event) -> History:
@@ -299,17 +301,17 @@ def _deploy_closed(history: History, event: Event) -> History:
 
 
 def _confirmed(history: History, event: Event) -> History:
-    return replace(history, confirmed=event.fields["release"], urls=tuple(event.fields["urls"]))
+    return replace(history, confirmed=event.fields["release"], urls=tuple(event.fields["urls"]), unknown=None)
 
 
 def _announce_intent(history: History, event: Event) -> History:
-    return replace(history, telling=(*history.telling, event.fields["channel"]))
+    return replace(history, telling={**history.telling, event.fields["channel"]: tuple(event.fields["to"])})
 
 
 def _announce_result(history: History, event: Event) -> History:
     channel = event.fields["channel"]
     results = {**history.told.get(channel, {}), **event.fields["results"]}
-    telling = tuple(name for name in history.telling if name != channel)
+    telling = {name: to for name, to in history.telling.items() if name != channel}
     return replace(history, told={**history.told, channel: results}, telling=telling)
 
 
@@ -326,7 +328,7 @@ def _unknown(history: History, event: Event) -> History:
 
 def _retried(history: History, event: Event) -> History:
     history = _signal(history, event.fields["step"], Signal.RETRIED)
-    return replace(history, failed=None)
+    return replace(history, failed=None, attempt=history.attempt + 1)
 
 
 def _settled(history: History, event: Event) -> History:
@@ -336,7 +338,7 @@ def _settled(history: History, event: Event) -> History:
         # The fact that goes with it (deployed, confirmed, announced) is its own record beside this one.
         return history
     history = _signal(history, step, Signal.SETTLED_DID_NOT)
-    telling: tuple[str, ...] = () if step == "announce" else history.telling
+    telling = {} if step == "announce" else history.telling
     return replace(history, intent=None, telling=telling, failed=Trouble(step=step, code="settled-did-not-happen", at=event.at))
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from publisher.domain.fingerprint import canonical_json, digest
+from publisher.domain.fingerprint import digest
 
 FIRST_PREV = digest(b"")
 COMMON = ("n", "at", "type", "claim", "actor", "prev", "commit")
@@ -194,8 +194,3 @@ def chain_of(events: Sequence[Event]) -> str:
 
 def recorded(events: Iterable[Event], kind: EventType) -> tuple[Event, ...]:
     return tuple(event for event in events if event.type is kind)
-
-
-def input_digest(**parts: Any) -> str:
-    """The fingerprint of a step's inputs, for the record: equal inputs give equal digests."""
-    return digest(canonical_json(parts))

@@ -1,1 +1,1 @@
-
+"""What happens next: decisions, and carrying them out through ports."""

@@ -1,0 +1,167 @@
+"""The bench at which a worker works: one plan's facts and the doors that its step may use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from publisher.domain.approval import Approval
+from publisher.domain.article import Draft
+from publisher.domain.claim import Fence
+from publisher.domain.fingerprint import short
+from publisher.domain.gates import PLAN_GATE
+from publisher.domain.history import History
+from publisher.domain.instance import Instance, Site
+from publisher.domain.ledger_events import EventType
+from publisher.domain.plan import Plan
+from publisher.domain.site_content import Production
+from publisher.engine.deciding import Decision
+from publisher.engine.journal import Journal
+from publisher.errors import Bug, Refusal
+from publisher.ports import (
+    Alerts,
+    Assembler,
+    BranchUpdate,
+    Channel,
+    Clock,
+    Probes,
+    Progress,
+    ReadsForge,
+    ReadsRepository,
+    Records,
+    Requests,
+    SiteBuilder,
+    Target,
+    Tips,
+    Worker,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Doors:
+    """Every door that a run may use, as wiring opened them. The callables take a site and make that site's own door."""
+
+    reads: ReadsRepository
+    records: Records
+    forge: ReadsForge
+    requests: Requests
+    builder: SiteBuilder
+    clock: Clock
+    progress: Progress
+    alerts: Alerts
+    workers: Mapping[tuple[str, str], Worker]
+    target: Callable[[Site], Target]
+    staging: Callable[[Site], Target | None]
+    probes: Callable[[Site], Probes]
+    channel: Callable[[Site, str], Channel]
+    render: Callable[[Mapping[str, Any]], bytes]
+    actor: str
+    new_nonce: Callable[[], str]
+
+
+class RunBench:
+    """Implements ``ports.Bench`` over a journal."""
+
+    def __init__(self, *, doors: Doors, journal: Journal, decision: Decision, assembler: Assembler) -> None:
+        view = journal.view.plans[decision.plan]
+        if view.plan is None or journal.fence is None:
+            raise Bug("no-bench", "a worker needs a readable plan and a claim")
+        self._doors = doors
+        self._journal = journal
+        self._decision = decision
+        self.plan: Plan = view.plan
+        self.site: Site = journal.view.site
+        self.instance: Instance = journal.view.instance
+        self.approval: Approval | None = view.approval()
+        self.fence: Fence = journal.fence
+        self.reads = doors.reads
+        self.builder = doors.builder
+        self.assembler = assembler
+        self.target = doors.target(self.site)
+        self.staging = doors.staging(self.site)
+        self.probes = doors.probes(self.site)
+        self.clock = doors.clock
+        self.progress = doors.progress
+
+    @property
+    def tips(self) -> Tips:
+        return self._journal.view.tips
+
+    @property
+    def history(self) -> History:
+        return self._journal.view.plans[self.plan.path].history
+
+    @property
+    def production(self) -> Production:
+        return self._journal.view.production
+
+    def channel(self, name: str) -> Channel:
+        return self._doors.channel(self.site, name)
+
+    def keep(self, data: bytes) -> str:
+        return self._doors.records.keep(data)
+
+    def note(self, kind: EventType, **fields: Any) -> None:
+        self._journal.note(self.plan.path, kind, fields)
+
+    def put(self, files: Mapping[str, bytes]) -> None:
+        self._journal.put(files)
+
+    def commit(self, subject: str, joined: Sequence[BranchUpdate] = (), *, fact: bool = False) -> None:
+        self._journal.commit(subject, decision=self._decision, payload=self.plan.payload, joined=joined, fact=fact)
+
+    def require_still_allowed(self) -> None:
+        self._journal.require_still_allowed(self._decision, self.plan.payload, self.approval.merge if self.approval else "")
+
+    def private_drafts(self) -> Sequence[Draft]:
+        """Every source of the site, at the tip of the drafts, that is neither public nor part of this plan."""
+        ours = {article.id for article in self.plan.articles} | set(self.production.content.texts)
+        drafts = []
+        for source in self.reads.draft_sources(self.tips.drafts, self.site.id):
+            try:
+                draft = self.reads.draft(self.tips.drafts, source)
+            except Refusal:
+                # A draft that cannot be read yet (half written) is somebody's work in progress; its readable form is scanned later.
+                self.progress(f"{source} cannot be read and was not scanned for")
+                continue
+            if draft.id not in ours:
+                drafts.append(draft)
+        return drafts
+
+
+def approvals_to_record(journal: Journal, path: str) -> list[dict[str, Any]]:
+    """The fields of ``approved`` events that the ledger lacks: one per gate whose newest approval is not recorded."""
+    view = journal.view.plans[path]
+    recorded = {(item["gate"], item["merge"]) for item in view.history.approvals}
+    found = []
+    plan = view.found
+    for gate, asked in view.asked.items():
+        approval = next((item.verdict for item in reversed(asked) if isinstance(item.verdict, Approval)), None)
+        if approval and plan and (gate, approval.merge) not in recorded:
+            own = view.asked[PLAN_GATE][0].verdict
+            commit = own.merge if isinstance(own, Approval) else approval.merge
+            found.append(_approved_fields(gate, approval, plan, commit))
+    return found
+
+
+def _approved_fields(gate: str, approval: Approval, plan: Plan, commit: str) -> dict[str, Any]:
+    return {
+        "gate": gate,
+        "plan_payload": plan.payload,
+        "plan_commit": commit,
+        "payload": approval.subject.payload,
+        "path": approval.subject.path,
+        "revision": plan.revision,
+        "steps": [step.name for step in plan.steps],
+        "by": list(approval.by),
+        "merged_at": approval.merged_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "merge": approval.merge,
+        "request": approval.request,
+        "evidence": dict(approval.evidence),
+    }
+
+
+def name_of(decision: Decision, plan: Plan) -> str:
+    """How a commit's subject names a plan: site and date, or site and what it is."""
+    return f"{plan.site} {plan.key.split(':', 1)[-1]} ({short(plan.payload)})"

@@ -1,0 +1,400 @@
+"""The next decision about a plan, as a pure function of plan, history, approvals, controls, production and now.
+
+The order of the questions is the order of the rules:
+1. what is over stays over;
+2. what was set going outside is reconciled before anything else;
+3. what failed or is unknown waits for a person;
+4. what is public is confirmed and announced, whatever became of the approval since;
+5. before a deploy intent: the same payload still stands, the site is not paused, the approval is valid at this moment, no other
+   deploy of the site is open, and the preconditions for running unattended hold.
+Nothing here reads a clock or a file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from publisher.domain.approval import Approval, NoApproval, Standing
+from publisher.domain.business_calendar import business_date, for_people
+from publisher.domain.fingerprint import short
+from publisher.domain.gates import PLAN_GATE
+from publisher.domain.history import deploy_step
+from publisher.domain.lines import Step
+from publisher.domain.plan import Conflict, Kind, Plan, check_succession
+from publisher.engine.site_view import PlanView, SiteView, refusal_of, rejected
+from publisher.errors import EXIT_INPUT, EXIT_LATER, EXIT_OK, EXIT_PERSON, EXIT_UNKNOWN, Refusal
+
+
+class Act(StrEnum):
+    """What a run does about a plan. ``NONE`` means that nothing is to be done now."""
+
+    NONE = "none"
+    WORK = "work"
+    """The named step's worker."""
+    LOOK_AGAIN = "look-again"
+    """Probes only; a record follows when the public facts have changed."""
+    RECONCILE = "reconcile"
+    """An open deploy intent: fence, look, record the truth."""
+    CLOSE_TELLING = "close-telling"
+    """Announcements that were intended and have no result: recorded as unknown."""
+    RECORD_REJECTED = "record-rejected"
+    RECORD_REVISED = "record-revised"
+    RECORD_REVISION_REFUSED = "record-revision-refused"
+    REQUEST = "request"
+    """A gate file is proposed for review."""
+
+
+class Who(StrEnum):
+    NOBODY = "nobody"
+    PERSON = "person"
+    CLOCK = "clock"
+    PROVIDER = "provider"
+    RUN = "run"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """What happens next to one plan, who must act, and the legal next command.
+
+    ``exit_code`` is what a run of this plan alone ends with. ``gate`` and ``subject`` are set for ``REQUEST``.
+    """
+
+    plan: str
+    act: Act = Act.NONE
+    step: str = ""
+    who: Who
+    code: str
+    what: str
+    command: str = ""
+    exit_code: int = EXIT_OK
+    until: datetime | None = None
+    gate: str = ""
+    subject: str = ""
+
+    @property
+    def is_effect(self) -> bool:
+        """Whether a run needs a claim for it."""
+        return self.act not in (Act.NONE, Act.LOOK_AGAIN)
+
+
+def decide(view: PlanView, site: SiteView, now: datetime) -> Decision:
+    """The next decision about one plan of a site."""
+    for rule in (_over, _unreadable, _open_ends, _troubled, _public_already, _changed_plan, _held_back, _approved):
+        decision = rule(view, site, now)
+        if decision:
+            return decision
+    return _work(view, site)
+
+
+def decisions(site: SiteView, now: datetime) -> tuple[Decision, ...]:
+    """Every open plan's decision: what is under way first, then by date and path."""
+    order = sorted(site.plans.values(), key=lambda view: (not view.history.events, _day(view), view.path))
+    return tuple(decide(view, site, now) for view in order)
+
+
+def open_decisions(site: SiteView, now: datetime) -> tuple[Decision, ...]:
+    return tuple(decision for decision in decisions(site, now) if decision.code != "over")
+
+
+def _day(view: PlanView) -> str:
+    return view.plan.day.isoformat() if view.plan else ""
+
+
+# --- the rules, in order ------------------------------------------------------------------------------------------------------
+
+
+def _over(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
+    if view.history.canceled:
+        return _nothing(view, "over", "canceled; nothing further of it runs")
+    if view.history.over:
+        return _nothing(view, "over", "everything is done and recorded")
+    return None
+
+
+def _unreadable(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
+    if view.plan and not view.problem:
+        return None
+    if isinstance(view.problem, Refusal):
+        problem = view.problem
+        where = f"{problem.where}: " if problem.where else ""
+        return Decision(
+            plan=view.path, who=Who.PERSON, code=problem.code, what=f"{where}{problem.says}",
+            command=problem.next or f"publisher preview {view.path}", exit_code=problem.exit_code,
+        )  # fmt: skip
+    return _person(view, "plan-deleted", "the plan's file is gone from the default branch", _cancel(view), step="")
+
+
+def _open_ends(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
+    history = view.history
+    if history.unknown and history.unknown.step == deploy_step(history.kind) and not history.deployed:
+        return _settle(view, history.unknown.step, "it is not known whether the release became public")
+    if history.intent:
+        return Decision(
+            plan=view.path, act=Act.RECONCILE, step=deploy_step(history.kind), who=Who.RUN, code="deploy-open",
+            what=f"a deploy of release {short(history.intent.release)} was begun and has no recorded outcome",
+            command="publisher run", exit_code=EXIT_UNKNOWN,
+        )  # fmt: skip
+    if history.telling and not history.unknown:
+        return Decision(
+            plan=view.path, act=Act.CLOSE_TELLING, step="announce", who=Who.RUN, code="announcement-open",
+            what="announcements were begun and have no recorded outcome", command="publisher run", exit_code=EXIT_UNKNOWN,
+        )  # fmt: skip
+    return None
+
+
+def _troubled(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
+    history = view.history
+    if history.failed:
+        return Decision(
+            plan=view.path, step=history.failed.step, who=Who.PERSON, code=history.failed.code,
+            what=f"{history.failed.step} failed: {history.failed.code}",
+            command=f'publisher retry {view.path} {history.failed.step} --reason "…"', exit_code=EXIT_PERSON,
+        )  # fmt: skip
+    if history.unknown and history.unknown.step == "announce":
+        return _settle(view, "announce", "it is not known whether every recipient got the announcement")
+    return None
+
+
+def _public_already(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
+    step = view.history.next_step
+    if not view.history.deployed or step is None:
+        return None
+    if _late_revision(view):
+        return _run(
+            view, Act.RECORD_REVISION_REFUSED, step.name, "revised-late", "a revision came after the release became public"
+        )
+    if step.name == "announce":
+        if site.controls.paused:
+            return _paused(view, site, step.name)
+        return _run(view, Act.WORK, "announce", "announce", "the publication is confirmed and not announced yet")
+    if view.history.unknown:
+        return Decision(
+            plan=view.path, act=Act.LOOK_AGAIN, step=step.name, who=Who.PERSON, code="not-confirmed",
+            what="it was deployed, and the public site does not show it in full",
+            command=f'publisher run {view.path}, or publisher settle {view.path} {step.name} --happened --reason "…"',
+            exit_code=EXIT_UNKNOWN,
+        )  # fmt: skip
+    return _run(view, Act.WORK, step.name, "confirm", "it was deployed and is not confirmed yet")
+
+
+def _late_revision(view: PlanView) -> bool:
+    found = view.found
+    return bool(
+        found and view.plan and found.revision > view.plan.revision and found.payload not in view.history.refused_revisions
+    )
+
+
+def _changed_plan(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
+    """The file at the default branch against the payload that the key is bound to."""
+    history, plan, found = view.history, view.plan, view.found
+    assert plan is not None
+    if not history.payload or (found and found.payload == history.payload):
+        return None
+    if found is None:
+        return _person(view, "plan-deleted", "the plan's file is gone from the default branch", _cancel(view))
+    if found.payload in history.refused_revisions:
+        return _person(view, "revision-refused", "the revision came too late and was refused", f"publisher log {view.path}")
+    try:
+        check_succession(plan, found)
+    except Conflict as conflict:
+        what = f"the key is bound to payload {short(conflict.bound)}, the file now has {short(conflict.found)}"
+        return _person(view, "conflict", what, f'publisher revise {view.path} --reason "…"')
+    return _run(view, Act.RECORD_REVISED, _next(view), "revised", f"revision {found.revision} replaces {plan.revision}")
+
+
+def _held_back(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
+    plan = standing_plan(view)
+    if plan.day.isoformat() in site.controls.skipped and plan.kind is Kind.PUBLICATION:
+        return _person(view, "skipped", "its date was skipped by a person", _cancel(view))
+    gate = _gate_of(view)
+    for name in dict.fromkeys((PLAN_GATE, gate)):
+        if rejected(view, name):
+            return _run(view, Act.RECORD_REJECTED, _next(view), "rejected", "the request was rejected")
+    if site.controls.paused:
+        return _paused(view, site, _next(view))
+    taken = _public_elsewhere(plan, site)
+    if taken:
+        return _person(view, "already-public", f"{taken} is public already; a publication never names it again", _cancel(view))
+    return None
+
+
+def _public_elsewhere(plan: Plan, site: SiteView) -> str:
+    if plan.kind is Kind.CHANGE:
+        return ""
+    texts = site.production.content.texts
+    return next((item for item in plan.article_ids if item in texts and texts[item].plan != plan.path), "")
+
+
+def _approved(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
+    """The plan's own approval; for a launch also that of the gate before the next step."""
+    build_done = bool(view.history.built) and view.history.kind == Kind.LAUNCH
+    if not build_done:
+        waiting = _gate_state(view, site, now, PLAN_GATE, standing_plan(view).payload)
+        if waiting:
+            return waiting
+    gate = _gate_of(view)
+    if gate != PLAN_GATE:
+        assert view.history.built is not None
+        waiting = _gate_state(view, site, now, gate, view.history.built.release)
+        if waiting:
+            return waiting
+    return _preconditions(view, site)
+
+
+def _gate_state(view: PlanView, site: SiteView, now: datetime, gate: str, subject: str) -> Decision | None:
+    """None when the gate is open now; otherwise who must act."""
+    plan = standing_plan(view)
+    latest = view.latest(gate)
+    if latest is None:
+        return _ask(view, site, gate, subject, 1, now)
+    if latest.window is None:
+        return _no_approval(view, gate, refusal_of(view, gate))
+    standing = latest.window.standing(now)
+    if standing is Standing.VALID:
+        return None
+    if standing is Standing.EARLY:
+        opens = for_people(latest.window.opens, plan.zone)
+        return Decision(
+            plan=view.path, step=_next(view), who=Who.CLOCK, code="not-due", what=f"approved; due {opens}",
+            command="publisher run", exit_code=EXIT_LATER, until=latest.window.opens,
+        )  # fmt: skip
+    if standing is Standing.TOO_FAR_AHEAD:
+        return _person(view, "approved-too-early", "the approval was given longer before the date than max_lead", _again(view))
+    return _expired(view, site, gate, subject, latest.number, now)
+
+
+def _expired(view: PlanView, site: SiteView, gate: str, subject: str, number: int, now: datetime) -> Decision:
+    plan = standing_plan(view)
+    missed = plan.kind is Kind.PUBLICATION and business_date(now, plan.zone) > plan.day
+    if gate == PLAN_GATE and missed:
+        command = f'{_again(view)}, or publisher skip {plan.day} --site {plan.site} --reason "…"'
+        return _person(view, "missed", f"{plan.day} passed without a run under a valid approval", command)
+    return _ask(view, site, gate, subject, number + 1, now)
+
+
+def _ask(view: PlanView, site: SiteView, gate: str, subject: str, number: int, now: datetime) -> Decision:
+    """A request for this gate: proposed once, then a person's."""
+    asked = [item for item in view.history.requests if item.gate == gate and item.number >= number]
+    if asked:
+        request = asked[-1].request
+        if request in site.tips.requests:
+            return _person(view, "approval-absent", f"request {request} waits for a decision", f"publisher approve {request}")
+        # The branch is gone and neither an approval nor a rejection stands on the default branch.
+        return _person(view, "request-closed", f"request {request} was closed without a decision", _again(view))
+    return Decision(
+        plan=view.path, act=Act.REQUEST, step=_next(view), who=Who.RUN, code="approval-needed",
+        what=f"gate {gate} of {view.path} needs a decision", command="publisher run", gate=gate, subject=subject,
+        exit_code=EXIT_PERSON,
+    )  # fmt: skip
+
+
+def _no_approval(view: PlanView, gate: str, refusal: NoApproval | None) -> Decision:
+    if refusal is None or refusal.absent:
+        return _person(view, "approval-absent", "nobody has approved this payload", "publisher approve")
+    return _person(view, f"approval-{refusal.code}", refusal.says or "what was merged is not an approval", _again(view))
+
+
+def _preconditions(view: PlanView, site: SiteView) -> Decision | None:
+    other = next((path for path, item in site.plans.items() if path != view.path and _deploy_is_open(item)), "")
+    if other:
+        what = f"the deploy of {other} has no known outcome; no other deploy of the site begins"
+        return Decision(
+            plan=view.path, step=_next(view), who=Who.RUN, code="deploy-blocked", what=what, command="publisher run",
+            exit_code=EXIT_UNKNOWN,
+        )  # fmt: skip
+    if site.site.staging is None:
+        return _input(view, "no-staging", f"site {site.site.id} has no staging target, so nothing is released unattended")
+    if not site.instance.on_call:
+        return _input(view, "no-on-call", "nobody is on call, so nothing is released unattended")
+    return None
+
+
+def _deploy_is_open(view: PlanView) -> bool:
+    history = view.history
+    unknown = history.unknown is not None and history.unknown.step == deploy_step(history.kind) and not history.deployed
+    return history.intent is not None or unknown
+
+
+def _work(view: PlanView, site: SiteView) -> Decision:
+    step = view.history.next_step
+    assert step is not None
+    return _run(view, Act.WORK, step.name, step.name, f"{step.name} is next")
+
+
+# --- parts -----------------------------------------------------------------------------------------------------------------------
+
+
+def standing_plan(view: PlanView) -> Plan:
+    """The plan that decisions are about: the bound one, or the file where nothing is bound yet."""
+    plan = view.plan or view.found
+    assert plan is not None
+    return plan
+
+
+def approval_in_force(view: PlanView, now: datetime, gate: str = PLAN_GATE) -> Approval | None:
+    """The newest approval of a gate if it is valid at ``now``."""
+    latest = view.latest(gate)
+    if latest and latest.window and latest.window.standing(now) is Standing.VALID and isinstance(latest.verdict, Approval):
+        return latest.verdict
+    return None
+
+
+def _next(view: PlanView) -> str:
+    step = view.history.next_step
+    return step.name if step else ""
+
+
+def _gate_of(view: PlanView) -> str:
+    step: Step | None = view.history.next_step
+    return step.gate if step and step.gate and view.history.kind == Kind.LAUNCH else PLAN_GATE
+
+
+def _nothing(view: PlanView, code: str, what: str) -> Decision:
+    return Decision(plan=view.path, who=Who.NOBODY, code=code, what=what)
+
+
+def _run(view: PlanView, act: Act, step: str, code: str, what: str) -> Decision:
+    return Decision(plan=view.path, act=act, step=step, who=Who.RUN, code=code, what=what, command="publisher run")
+
+
+def _person(view: PlanView, code: str, what: str, command: str, step: str | None = None) -> Decision:
+    name = _next(view) if step is None else step
+    return Decision(
+        plan=view.path, step=name, who=Who.PERSON, code=code, what=what, command=command, exit_code=EXIT_PERSON
+    )  # fmt: skip
+
+
+def _input(view: PlanView, code: str, what: str) -> Decision:
+    return Decision(
+        plan=view.path,
+        step=_next(view),
+        who=Who.PERSON,
+        code=code,
+        what=what,
+        command="edit publisher.yaml",
+        exit_code=EXIT_INPUT,
+    )
+
+
+def _settle(view: PlanView, step: str, what: str) -> Decision:
+    command = f'publisher settle {view.path} {step} --happened|--did-not --reason "…"'
+    return Decision(
+        plan=view.path, step=step, who=Who.PERSON, code=f"{step}-unknown", what=what, command=command, exit_code=EXIT_UNKNOWN
+    )
+
+
+def _paused(view: PlanView, site: SiteView, step: str) -> Decision:
+    return Decision(
+        plan=view.path, step=step, who=Who.PERSON, code="paused", what=f"the site is paused since {site.controls.since}",
+        command=f'publisher resume {site.site.id} --reason "…"', exit_code=EXIT_PERSON,
+    )  # fmt: skip
+
+
+def _again(view: PlanView) -> str:
+    return f"publisher plan --again {view.path}"
+
+
+def _cancel(view: PlanView) -> str:
+    return f'publisher cancel {view.path} --reason "…"'

@@ -1,0 +1,247 @@
+"""The journal of one run: events are noted, then pushed together, and count when a read of the remote shows them.
+
+Rules:
+* events are grouped so that the happy path costs the fewest pushes: what has no outside effect waits for the next push;
+* a push that meets a moved tip is made again there only if the claim is still this run's, every ledger file ends where this run
+  left it, and the decision taken anew there is the same; otherwise the run stops and changes nothing;
+* the view that decisions are made from already holds the noted events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from publisher.domain.business_calendar import in_utc
+from publisher.domain.claim import Fence, acquire, require_mine
+from publisher.domain.fingerprint import short
+from publisher.domain.ledger_events import WITHOUT_CLAIM, EventType, NewEvent, chain_of, encode
+from publisher.engine.deciding import Decision, decide
+from publisher.engine.site_view import SiteView
+from publisher.errors import Bug, ComeBackLater, OutcomeUnknown, StoppedForSafety
+from publisher.ports import Batch, BranchUpdate, Clock, Records, Tips
+
+MOST_TRIES = 8
+Loader = Callable[[Tips], SiteView]
+
+
+class Journal:
+    """Notes for one site under (at most) one claim. ``view`` is the site with everything noted so far."""
+
+    def __init__(self, *, records: Records, load: Loader, clock: Clock, view: SiteView, actor: str) -> None:
+        self._records = records
+        self._load = load
+        self._clock = clock
+        self._actor = actor
+        self._base = view
+        self._events: dict[str, list[NewEvent]] = {}
+        self._files: dict[str, bytes] = {}
+        self.view = view
+        self.fence: Fence | None = None
+        self.pushes = 0
+
+    # --- claim ----------------------------------------------------------------------------------------------------------
+
+    def claim(self, decision: Decision, *, nonce: str, notes: Sequence[tuple[str, NewEvent]] = ()) -> Fence:
+        """Acquires the site's claim with one push; ``ComeBackLater`` when somebody else has it.
+
+        ``notes`` are claimless records (approvals seen) that ride in the same push.
+        """
+        for _ in range(MOST_TRIES):
+            now = self._clock.now()
+            event = acquire(
+                self.view.standing, holder=self._actor, nonce=nonce, plan=decision.plan, now=now, lease=self.view.instance.lease
+            )
+            year = in_utc(now)[:4]
+            events: dict[str, list[NewEvent]] = {f"{self.view.site.id}/claims/{year}": [event]}
+            for path, note in notes:
+                events.setdefault(path, []).append(note)
+            fence = _fence(event)
+            subject = f"Claim {self.view.site.id} for {decision.plan} (fence {fence.number})"
+            message = _message(subject, plan=decision.plan, claim=fence)
+            before = self._base
+            if self._push_claim(Batch(events=events, message=message)):
+                require_mine(self._base.standing, fence)
+                self.fence = fence
+                return fence
+            # Somebody else's push came first. Try again only if the claims are as they were and the work is still there.
+            if self._base.standing != before.standing:
+                if self._base.standing.last and self._base.standing.last.fence == fence:
+                    self.fence = fence
+                    return fence
+                acquire(self._base.standing, holder=self._actor, nonce=nonce, plan="", now=now, lease=self.view.instance.lease)
+                raise ComeBackLater("claimed-meanwhile", "another run claimed the site first", next="publisher status")
+            self._require_same_decision(decision)
+        raise ComeBackLater("state-branch-busy", "the state branch keeps moving", next="publisher run")
+
+    # --- notes --------------------------------------------------------------------------------------------------------------
+
+    def note(self, path: str, kind: EventType, fields: Mapping[str, Any]) -> None:
+        """One more event for a ledger file; seen by the next decision at once, pushed with the next ``commit``."""
+        claim = None if kind in WITHOUT_CLAIM else self._required_fence().number
+        new = NewEvent(type=kind, fields=fields, claim=claim)
+        self._events.setdefault(path, []).append(new)
+        known = self.view.events.get(path, ())
+        _, event = encode(
+            new, after=known[-1] if known else None, at=in_utc(self._clock.now()), actor=self._actor,
+            commit=self.view.tips.default,
+        )  # fmt: skip
+        self.view = self.view.with_event(path, event)
+
+    def put(self, files: Mapping[str, bytes]) -> None:
+        self._files.update(files)
+
+    def forget(self) -> None:
+        """Drops what was noted and not pushed: a step that failed leaves nothing half-written."""
+        self._events, self._files = {}, {}
+        self.view = self._base
+
+    def release_claim(self) -> None:
+        """The claim's end, as the last record of the run."""
+        fence = self._required_fence()
+        year = in_utc(self._clock.now())[:4]
+        self.note(f"{self.view.site.id}/claims/{year}", EventType.RELEASED, fence.as_data())
+
+    @property
+    def pending(self) -> bool:
+        return bool(self._events or self._files)
+
+    def commit(
+        self,
+        subject: str,
+        *,
+        decision: Decision,
+        payload: str = "",
+        joined: Sequence[BranchUpdate] = (),
+        fact: bool = False,
+    ) -> None:
+        """Pushes everything noted as one commit. Raises when this run may no longer write, and then nothing was written.
+
+        ``fact`` marks records of what was observed: they stay true whatever was decided meanwhile, so only the claim and the
+        ledger file's end are compared when the tip moved.
+        """
+        if not self.pending:
+            return
+        message = _message(subject, plan=decision.plan, payload=payload, claim=self.fence)
+        batch = Batch(events=self._events, files=self._files, message=message)
+        for _ in range(MOST_TRIES):
+            before = self._base
+            if self._push(batch, joined):
+                self._events, self._files = {}, {}
+                return
+            self._require_reapplicable(before, None if fact else decision)
+        raise ComeBackLater("state-branch-busy", "the state branch keeps moving", next="publisher run")
+
+    def _push_claim(self, batch: Batch) -> bool:
+        try:
+            return self._push(batch)
+        except OutcomeUnknown:
+            # Nothing was intended outside yet: whether or not the claim arrived, waiting is safe.
+            raise ComeBackLater(
+                "remote-unreachable", "the remote cannot be reached, so nothing was claimed for certain", next="publisher run"
+            ) from None
+
+    def _push(self, batch: Batch, joined: Sequence[BranchUpdate] = ()) -> bool:
+        """True when a read of the remote shows the batch. Either way ``view`` is what that read showed."""
+        tips = self._base.tips
+        commit = self._records.compose(tips, batch, self._clock.now())
+        try:
+            landing = self._records.publish(tips, commit, joined)
+        except ComeBackLater:
+            landing = self._look_again(tips, commit, joined)
+        self._base = self.view = self._load(landing.tips)
+        self.pushes += 1
+        return landing.landed
+
+    def _look_again(self, tips: Tips, commit: str, joined: Sequence[BranchUpdate]) -> Any:
+        """The remote could not be read after a push: once more, else the outcome is unknown."""
+        self._clock.sleep(1)
+        try:
+            return self._records.publish(tips, commit, joined)
+        except ComeBackLater:
+            raise OutcomeUnknown(
+                "record-unknown", "a record was pushed and the remote cannot be read, so it is not known whether it arrived",
+                next="publisher run",
+            ) from None  # fmt: skip
+
+    # --- conditions ---------------------------------------------------------------------------------------------------------
+
+    def _require_reapplicable(self, before: SiteView, decision: Decision | None) -> None:
+        if self.fence:
+            require_mine(self._base.standing, self.fence)
+        for path in self._events:
+            if chain_of(self._base.events.get(path, ())) != chain_of(before.events.get(path, ())):
+                raise StoppedForSafety(
+                    "ledger-moved", f"ledger/{path}.jsonl was written by somebody else meanwhile; this run changes nothing",
+                    next="publisher run",
+                )  # fmt: skip
+        if decision:
+            self._require_same_decision(decision)
+        for path, news in self._events.items():
+            known = self._base.events.get(path, ())
+            for new in news:
+                _, event = encode(
+                    new, after=known[-1] if known else None, at=in_utc(self._clock.now()), actor=self._actor,
+                    commit=self._base.tips.default,
+                )  # fmt: skip
+                known = (*known, event)
+                self.view = self.view.with_event(path, event)
+
+    def _require_same_decision(self, decision: Decision) -> None:
+        if decision.plan not in self._base.plans:
+            return
+        again = decide(self._base.plans[decision.plan], self._base, self._clock.now())
+        if (again.act, again.step) != (decision.act, decision.step):
+            raise StoppedForSafety(
+                "decision-changed", f"{decision.plan} was about to {decision.code}; now: {again.what}", plan=decision.plan,
+                next=again.command or "publisher status",
+            )  # fmt: skip
+
+    def require_still_allowed(self, decision: Decision, payload: str, merge: str) -> None:
+        """One more look at the remote between an intent and its switch.
+
+        The claim must still be this run's, and plan, approval and controls must still allow the deploy that was intended.
+        """
+        seen = self._load(self._records.refresh())
+        self._base = self.view = seen
+        if self.fence:
+            require_mine(seen.standing, self.fence)
+        plan = seen.plans.get(decision.plan)
+        approval = plan.approval() if plan else None
+        found = plan.found.payload if plan and plan.found else ""
+        if found != payload:
+            now_has = short(found) if found else "no such file"
+            raise StoppedForSafety(
+                "plan-changed", f"payload {short(payload)} was intended, the default branch now has {now_has}", plan=decision.plan,
+                next="publisher status",
+            )  # fmt: skip
+        if seen.controls.paused:
+            raise StoppedForSafety(
+                "paused", "the site was paused before the switch", next="publisher status", plan=decision.plan
+            )
+        if approval is None or (merge and approval.merge != merge):
+            raise StoppedForSafety(
+                "approval-changed", "the approval that this deploy was intended under no longer stands", plan=decision.plan,
+                next="publisher status",
+            )  # fmt: skip
+
+    def now(self) -> datetime:
+        return self._clock.now()
+
+    def _required_fence(self) -> Fence:
+        if self.fence is None:
+            raise Bug("no-claim", "a record that needs a claim was written without one")
+        return self.fence
+
+
+def _fence(event: NewEvent) -> Fence:
+    fields = event.fields
+    return Fence(epoch=fields["epoch"], epoch_id=fields["epoch_id"], number=fields["fence"], nonce=fields["nonce"])
+
+
+def _message(subject: str, *, plan: str = "", payload: str = "", claim: Fence | None = None) -> str:
+    trailers = [f"Plan: {plan}"] if plan else []
+    trailers += [f"Payload: {payload}"] if payload else []
+    trailers += [f"Claim: {claim.epoch}.{claim.number} {claim.nonce}"] if claim else []
+    return subject + ("\n\n" + "\n".join(trailers) if trailers else "")

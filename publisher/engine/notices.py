@@ -1,0 +1,69 @@
+"""When publisher speaks: once per meaningful change, to the people on call.
+
+A notice has an id made of plan, reason, step and attempt. What was said is recorded in the plan's ledger, so that a failing plan
+run fifty times speaks once, and a person's retry that fails again speaks once more. A finished recovery names release and URLs.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from publisher.domain.fingerprint import short
+from publisher.domain.ledger_events import EventType
+from publisher.engine.bench import Doors
+from publisher.engine.deciding import Decision, Who, decisions
+from publisher.engine.journal import Journal
+from publisher.engine.site_view import PlanView
+
+if TYPE_CHECKING:
+    from publisher.engine.running import PlanOutcome, SiteOutcome
+
+# What a person did on purpose, or what the clock ends, is no news.
+NO_NEWS = frozenset({"over", "paused", "not-due", "skipped"})
+
+
+def speak(doors: Doors, journal: Journal, outcome: SiteOutcome) -> None:
+    """Says what is new about the site's plans, and notes that it was said."""
+    for decision in decisions(journal.view, doors.clock.now()):
+        view = journal.view.plans[decision.plan]
+        done = outcome.plans.get(decision.plan)
+        notice, text = _news(view, decision, done, doors.clock.now())
+        if notice and notice not in view.history.notices:
+            doors.alerts.say(f"{decision.plan}/{notice}", text)
+            journal.note(decision.plan, EventType.NOTICED, {"notice": notice})
+
+
+def _news(view: PlanView, decision: Decision, done: PlanOutcome | None, now: datetime) -> tuple[str, str]:
+    history = view.history
+    if done and "confirmed" in done.did and _was_in_trouble(view):
+        release = history.confirmed
+        return f"recovered:{short(release)}", _recovered(view.path, release, history.urls)
+    if decision.code in NO_NEWS or not _is_due(view, now):
+        return "", ""
+    if done and done.problem and done.problem.exit_code > 2 and done.problem.code not in ("busy", "remote-unreachable"):
+        problem = done.problem
+        return f"{problem.code}:{decision.step}:{history.attempt}", _stopped(
+            view.path, problem.code, problem.says, problem.next
+        )
+    if decision.who is Who.PERSON:
+        notice = f"{decision.code}:{decision.step}:{history.attempt}"
+        return notice, _stopped(view.path, decision.code, decision.what, decision.command)
+    return "", ""
+
+
+def _is_due(view: PlanView, now: datetime) -> bool:
+    return view.plan is None or now >= view.plan.publish_at
+
+
+def _was_in_trouble(view: PlanView) -> bool:
+    history = view.history
+    return bool(history.notices) or history.attempt > 1 or (history.deployed is not None and history.deployed.how != "switched")
+
+
+def _recovered(plan: str, release: str, urls: tuple[str, ...]) -> str:
+    return f"{plan}: recovered. Release {short(release)} is confirmed in public:\n" + "\n".join(urls)
+
+
+def _stopped(plan: str, code: str, says: str, command: str) -> str:
+    return f"{plan}: {says} [{code}]" + (f"\nnext: {command}" if command else "")

@@ -1,0 +1,105 @@
+"""Opening a request: one signed commit on top of the default branch, on a branch of its own.
+
+Rules:
+* the number is one higher than any seen; its branch must not exist, so of two openers one looks again;
+* a repetition finds its own open request by marker and signature: the same files need no push, other files or a default branch
+  that changed them meanwhile replace the commit, under an exact lease;
+* commits that somebody else put on the branch are never overwritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from publisher.domain.approval import ApprovalRules, Signer
+from publisher.errors import Bug, ComeBackLater, NeedsPerson
+from publisher.forge.incoming import incoming, is_ours, straight_line
+from publisher.forge.reasons import Unproven
+from publisher.forge.request_branches import REQUESTS, RequestBranches, own_signer
+from publisher.forge.signed_git import SignedGit
+from publisher.ports import CommitFacts, GitWrites, Tips
+
+MARKER = "Marker: "
+
+
+class Opener:
+    """Opens and updates the requests of whoever holds ``key``."""
+
+    def __init__(
+        self, git: GitWrites, forge: SignedGit, branches: RequestBranches, key: Path | None, clock: Callable[[], datetime]
+    ) -> None:
+        self._git = git
+        self._forge = forge
+        self._branches = branches
+        self._key = key
+        self._clock = clock
+
+    def open(self, tips: Tips, files: Mapping[str, bytes], title: str, marker: str) -> int:
+        """The number of the request that proposes exactly ``files``."""
+        rules = self._forge.rules(tips.default)
+        key, me = own_signer(self._git, self._key, rules)
+        if not me.may_commit:
+            raise NeedsPerson("not-entitled", "approval.yaml does not permit this key to sign commits", next="publisher doctor")
+        if not files or not all(is_ours(path) for path in files):
+            raise Bug("request-touches-more", "a request is about plans and approval.yaml")
+        if self._same(tips.default, files) == set(files):
+            raise ComeBackLater("nothing-to-propose", "the default branch has these files already", next="publisher status")
+        number, head = self._own(tips, marker, me, rules)
+        if head and (self._is_touched_by_others(tips, head, me, rules) or self._still_fits(tips, head, files)):
+            return number
+        number = number or self._next_number(tips)
+        commit = self._git.compose(
+            parents=[tips.default], base_tree=tips.default, changes=dict(files), message=_message(title, marker),
+            author=me.principal, email=me.principal, at=self._clock(), signing_key=key,
+        )  # fmt: skip
+        if self._branches.put(commit, f"{REQUESTS}{number}", head) != commit:
+            raise ComeBackLater("request-raced", f"request {number} was taken meanwhile", next="publisher plan")
+        return number
+
+    def _next_number(self, tips: Tips) -> int:
+        seen = [*self._branches.numbers(), *tips.requests, self._forge.closings.highest_number(tips.default)]
+        return 1 + max(seen, default=0)
+
+    def _own(self, tips: Tips, marker: str, me: Signer, rules: ApprovalRules) -> tuple[int, str]:
+        """(number, head) of my open request with this marker, or (0, "")."""
+        for request in reversed(self._forge.open_requests(tips)):
+            for commit in self._line(tips, request.head):
+                if _marked(commit, marker) and self._git.commit_signer(commit.oid, rules.allowed("git")) == me.principal:
+                    return request.number, request.head
+        return 0, ""
+
+    def _line(self, tips: Tips, head: str) -> tuple[CommitFacts, ...]:
+        try:
+            return straight_line(self._git, tips.default, head)
+        except Unproven:
+            return ()
+
+    def _is_touched_by_others(self, tips: Tips, head: str, me: Signer, rules: ApprovalRules) -> bool:
+        allowed = rules.allowed("git")
+        return any(self._git.commit_signer(commit.oid, allowed) != me.principal for commit in self._line(tips, head))
+
+    def _still_fits(self, tips: Tips, head: str, files: Mapping[str, bytes]) -> bool:
+        """Whether a request brings exactly these files and can still be merged."""
+        try:
+            request = incoming(self._git, self._forge.trees, tips.default, head)
+        except Unproven:
+            return False
+        trees = self._forge.trees
+        fresh = all(trees.entry(tips.default, path) == trees.entry(request.base, path) for path in files)
+        return fresh and set(request.files) <= set(files) and self._same(head, files) == set(files)
+
+    def _same(self, commit: str, files: Mapping[str, bytes]) -> set[str]:
+        """Those of ``files`` that a commit holds with the same bytes."""
+        ids = self._git.blob_ids(commit, sorted(files))
+        texts = self._git.blobs(ids.values())
+        return {path for path, oid in ids.items() if texts[oid] == files[path]}
+
+
+def _message(title: str, marker: str) -> str:
+    return f"{' '.join(title.split())}\n\n{MARKER}{' '.join(marker.split())}\n"
+
+
+def _marked(commit: CommitFacts, marker: str) -> bool:
+    return f"{MARKER}{' '.join(marker.split())}" in commit.message.split("\n")

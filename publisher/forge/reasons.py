@@ -1,0 +1,72 @@
+"""Why there is no approval: every code with its sentence for people, in one place.
+
+A code is stable and stands for one way in which evidence fails; tests and scripts may rely on it. The sentence may be followed
+by a detail (short ids and hashes only).
+"""
+
+from __future__ import annotations
+
+REASONS: dict[str, str] = {
+    # the file and its newest change
+    "absent": "nobody has decided about this file yet",
+    "deleted": "the file is no longer on the default branch",
+    "not-a-plain-file": "the file is a link, a submodule or executable",
+    "case-twin": "another file's name differs only by case or Unicode form",
+    "no-request": "it was pushed without a reviewed request",
+    "edited-without-request": "it was edited on the default branch without a reviewed request",
+    "restored-without-request": "it was put back without a reviewed request",
+    "statement-without-merge": "its newest change carries statements, but is no merge of a request",
+    "octopus-merge": "its newest change is a merge of more than two parents",
+    "payload-unreadable": "the merged file cannot be read",
+    "payload-differs": "the merged file has another payload",
+    "no-rules": "there were no approval rules when it was merged",
+    # the request that was merged
+    "nothing-brought-in": "the merge brings no commit of its own",
+    "unrelated-history": "the request does not start from the default branch",
+    "request-not-linear": "the request contains a merge",
+    "request-touches-more": "the request touches more than plans and approval.yaml",
+    "request-deletes": "the request removes a file",
+    "merge-differs": "the merge holds other bytes than the request",
+    "evil-merge": "the merge changes something that the request does not",
+    "unsigned-commit": "a commit of the request is not signed",
+    "unknown-signer": "a commit of the request is signed by nobody listed in approval.yaml",
+    "bad-commit-signature": "a commit's signature does not fit the commit",
+    "author-not-signer": "a commit names another author than its signer",
+    "unsigned-merge": "the merge is not signed by anybody listed in approval.yaml",
+    # the signed statements
+    "no-statement": "the merge carries no signed statement",
+    "broken-statement": "the merge's statements cannot be read",
+    "other-path": "the statements are about other files",
+    "unknown-key": "the statement is signed with a key that approval.yaml did not list before this merge",
+    "bot-cannot-approve": "the statement is signed by somebody who may commit but not approve",
+    "other-namespace": "the signature was made for another purpose",
+    "bad-signature": "the signature does not fit the statement",
+    "other-instance": "the statement is for another instance",
+    "other-branch": "the statement is for another branch",
+    "other-revision": "the statement is for another revision",
+    "other-payload": "the statement is for another payload",
+    "other-request": "the statement's request number is not valid here",
+    "not-an-approval": "the statement does not say approve",
+    "bad-time": "the statement's time cannot be read",
+    "from-the-future": "the statement's time has not come yet",
+    "after-its-merge": "the statement is later than the merge that carries it",
+    "spent-statement": "the statement is older than an earlier change of the file",
+    "own-approval": "the approver wrote the request",
+    "last-pusher": "the approver pushed the request's last commit",
+    "merge-not-by-approver": "the merge is signed by somebody who did not approve it",
+    "too-few": "not enough people approved",
+}
+
+
+def sentence(code: str, detail: str = "") -> str:
+    """The sentence of a code, with a detail."""
+    return REASONS[code] + (f" ({detail})" if detail else "")
+
+
+class Unproven(Exception):
+    """Evidence that does not prove an approval; becomes ``NoApproval`` or, for a person about to sign, a refusal."""
+
+    def __init__(self, code: str, detail: str = "") -> None:
+        super().__init__(code)
+        self.code = code
+        self.says = sentence(code, detail)

@@ -1,0 +1,447 @@
+"""The only user of git, through GitPython.
+
+Rules:
+* git has no time-out of its own: every process runs in a session of its own, against a wall-clock limit, and its whole process
+  group is ended when the limit passes or we are interrupted;
+* reading never writes into the repository; writing never touches the index or the working tree, whose locks survive a kill;
+* no exit code of ``git push`` is evidence: ``push`` returns a hint; the caller reads the remote and looks for its own nonce;
+* nothing is decided by git's prose: exit codes, ``-z`` and batch formats only, and what git says is never passed on;
+* the environment and the configuration that git sees are ours (``local_config``).
+
+Needs git 2.36 or newer (``core.fsync``), and OpenSSH 8.2 or newer for signatures.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from publisher.errors import Bug, ComeBackLater, InputProblem, NeedsPerson, StoppedForSafety
+from publisher.gitstore import clone_files, git_objects, local_config, ssh_signatures
+from publisher.gitstore.git_objects import CommitInfo, NewObject, TreeEntry, check_ref, is_oid
+
+GRACE = 2.0
+"""Seconds between asking a process group to end, so that git removes its lock files, and ending it."""
+
+_MISSING = "a commit or file that must exist cannot be read from this clone"
+_READ_CHUNK = 400
+
+
+class _Done(NamedTuple):
+    code: int
+    out: bytes
+    late: bool
+
+
+class Git:
+    """One repository. ``objects`` is a private object directory: reads go through it, and fetched objects land in it only."""
+
+    def __init__(self, repository: Path, *, limit: float = 60.0, objects: Path | None = None) -> None:
+        self._root = repository.absolute()
+        self._git_dir = clone_files.git_dir_of(self._root)
+        self._common = clone_files.common_dir_of(self._git_dir)
+        self._limit = limit
+        self._objects = objects
+
+    @classmethod
+    def find(cls, start: Path) -> Git:
+        """The repository whose working tree holds ``start``. A bare repository is never found by being inside it."""
+        for folder in (start.absolute(), *start.absolute().parents):
+            if (folder / ".git").exists():
+                return cls(folder)
+        raise InputProblem("not-a-repository", "this is not inside a git repository", next="publisher init", where=str(start))
+
+    def root(self) -> Path:
+        """The top of the working tree, or the bare repository itself."""
+        return self._root
+
+    def git_dir(self) -> Path:
+        """Where this working tree's own git files are."""
+        return self._git_dir
+
+    # --- trust --------------------------------------------------------------------------------------------------------------
+
+    def require_trustworthy(self) -> None:
+        """Refuses a clone that lies about history or whose configuration redirects git."""
+        clone_files.refuse_incomplete(self._common)
+        local_config.refuse_hostile(self._settings, self._root)
+        if self.tracking(["refs/replace/"]):
+            raise StoppedForSafety(
+                "replaced-objects", "refs/replace/ changes objects of this clone", next="git replace --delete"
+            )
+        self._require_owner()
+
+    def _require_owner(self) -> None:
+        """Git's own ownership rule (``safe.directory``), which naming the repository explicitly would go around."""
+        owners = {os.geteuid()} | ({int(os.environ.get("SUDO_UID", "0") or 0)} if os.geteuid() == 0 else set())
+        if self._git_dir.stat().st_uid in owners:
+            return
+        allowed = {value for _, value in self._user_settings(r"^safe\.directory$")}
+        if allowed.isdisjoint({"*", str(self._root), str(self._git_dir)}):
+            raise StoppedForSafety(
+                "foreign-owner", "this repository belongs to another user", next="git config --global --add safe.directory PATH"
+            )
+
+    def local_setting(self, name: str) -> str:
+        """One value of the clone's own configuration (the last, when it stands there several times), or ""."""
+        return local_config.value_of(self._settings, name)
+
+    @cached_property
+    def _settings(self) -> local_config.Settings:
+        return local_config.parse_settings(self._must("config", "--list", "--null", "--show-scope"))
+
+    # --- reading ------------------------------------------------------------------------------------------------------------
+
+    def resolve(self, name: str) -> str:
+        """The full id of the commit that ``name`` stands for, or ""."""
+        if not git_objects.NAME.fullmatch(name):
+            return ""
+        done = self._run("rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}")
+        return done.out.decode("ascii").strip() if done.code == 0 else ""
+
+    def tracking(self, prefixes: Sequence[str]) -> dict[str, str]:
+        """The refs of this clone below ``prefixes`` (full names or folders) and the ids they point at now."""
+        out = self._must("for-each-ref", "--format=%(objectname) %(refname)", "--end-of-options", *prefixes)
+        rows = [line.split(" ", 1) for line in out.decode("utf-8", "replace").splitlines()]
+        return {ref: oid for oid, ref in rows}
+
+    def tree(self, commit: str, folder: str, recursive: bool = True) -> tuple[TreeEntry, ...]:
+        """The entries below ``folder`` ("" for the top), in git's order; none where there is no such folder."""
+        deep = ("-r",) if recursive else ()
+        paths = (folder.rstrip("/") + "/",) if folder else ()
+        return git_objects.parse_listing(self._must("ls-tree", "-z", "--full-tree", *deep, self._oid(commit), "--", *paths))
+
+    def blob_ids(self, commit: str, paths: Iterable[str]) -> dict[str, str]:
+        """The ids of those of ``paths`` that are files at a commit."""
+        return {path: entry.oid for path, entry in self._entries(commit, paths).items() if entry.kind == "blob"}
+
+    def _entries(self, commit: str, paths: Iterable[str]) -> dict[str, TreeEntry]:
+        wanted = sorted(set(paths))
+        found: dict[str, TreeEntry] = {}
+        for start in range(0, len(wanted), _READ_CHUNK):
+            chunk = wanted[start : start + _READ_CHUNK]
+            out = self._must("ls-tree", "-z", "--full-tree", self._oid(commit), "--", *chunk)
+            found.update((entry.path, entry) for entry in git_objects.parse_listing(out))
+        return {path: found[path] for path in wanted if path in found}
+
+    def blob_at(self, commit: str, path: str) -> bytes | None:
+        """A plain file's bytes at a commit; None where nothing stands at ``path``. Links and the like are refused."""
+        entry = self._entries(commit, [path]).get(path)
+        if entry is None or entry.kind == "tree":
+            return None
+        if entry.mode != git_objects.PLAIN_FILE:
+            raise InputProblem(
+                "not-a-plain-file", "this must be a plain, non-executable file", next=f"git rm {path}", where=f"{path}:1:1"
+            )
+        return self.blobs([entry.oid])[entry.oid]
+
+    def blobs(self, oids: Iterable[str]) -> dict[str, bytes]:
+        """The bytes of blobs by id, from one process, each checked against its id."""
+        found = self._objects_by_id(oids)
+        if any(kind != "blob" for kind, _ in found.values()):
+            raise StoppedForSafety("object-missing", "a file's id names something else", next="git fsck")
+        return {oid: data for oid, (_, data) in found.items()}
+
+    def _objects_by_id(self, oids: Iterable[str]) -> dict[str, tuple[str, bytes]]:
+        wanted = list(dict.fromkeys(self._oid(oid) for oid in oids))
+        if not wanted:
+            return {}
+        out = self._must("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in wanted).encode("ascii"))
+        found: dict[str, tuple[str, bytes]] = {}
+        for oid, answer in zip(wanted, git_objects.parse_batch(out, len(wanted)), strict=True):
+            if answer is None:
+                raise StoppedForSafety("object-missing", _MISSING, next="git fetch, then git fsck")
+            _, kind, data = answer
+            if git_objects.object_id(kind, data, git_objects.algorithm_of(oid)) != oid:
+                raise StoppedForSafety("object-corrupt", "an object of this clone is not what its id says", next="git fsck")
+            found[oid] = (kind, data)
+        return found
+
+    def sizes(self, oids: Iterable[str]) -> dict[str, int]:
+        """How many bytes objects have, without reading them; ids that this clone lacks are left out."""
+        wanted = list(dict.fromkeys(self._oid(oid) for oid in oids))
+        lines = "".join(f"{oid}\n" for oid in wanted).encode("ascii")
+        rows = [row.split() for row in self._must("cat-file", "--batch-check", stdin=lines).decode("ascii").splitlines()]
+        return {row[0]: int(row[2]) for row in rows if len(row) == 3}
+
+    def is_ancestor(self, older: str, newer: str) -> bool:
+        """Whether ``newer`` is ``older`` or descends from it."""
+        done = self._run("merge-base", "--is-ancestor", "--end-of-options", self._oid(older), self._oid(newer))
+        if done.code not in (0, 1):
+            raise self._unreadable(done)
+        return done.code == 0
+
+    def commit(self, oid: str) -> CommitInfo:
+        return self._walk([self._oid(oid)], "--no-walk")[0]
+
+    def commits(self, include: Sequence[str], exclude: Sequence[str]) -> tuple[CommitInfo, ...]:
+        """The commits reachable from ``include`` and not from ``exclude``, children before parents."""
+        revisions = [self._oid(name) for name in include] + [f"^{self._oid(name)}" for name in exclude]
+        return self._walk(revisions, "--topo-order") if include else ()
+
+    def _walk(self, revisions: Sequence[str], *options: str) -> tuple[CommitInfo, ...]:
+        form = f"--format={git_objects.COMMIT_FORMAT}"
+        lines = "".join(f"{revision}\n" for revision in revisions).encode("ascii")
+        return git_objects.parse_commits(self._must("rev-list", "--no-commit-header", form, *options, "--stdin", stdin=lines))
+
+    def first_parent_changes(self, commit: str, path: str, limit: int = 1) -> tuple[str, ...]:
+        """Newest first: commits on the first-parent chain of ``commit`` that changed ``path`` against their first parent."""
+        out = self._must("rev-list", "--first-parent", f"--max-count={limit:d}", self._oid(commit), "--", path)
+        return tuple(out.decode("ascii").split())
+
+    def new_objects(self, commit: str, known: Sequence[str]) -> tuple[tuple[str, str], ...]:
+        """(id, path) of the blobs reachable from ``commit`` and not from ``known``.
+
+        It may name one more, which an older known commit had and the newest has not; it never names one less.
+        """
+        lines = "\n".join([self._oid(commit), *(f"^{self._oid(name)}" for name in known), ""]).encode("ascii")
+        only_blobs = ("--filter=object:type=blob", "--filter-provided-objects")
+        return git_objects.parse_objects(self._must("rev-list", "--objects", *only_blobs, "--stdin", stdin=lines))
+
+    # --- writing objects ----------------------------------------------------------------------------------------------------
+
+    def write_blob(self, data: bytes) -> str:
+        """Stores bytes as they are (no filter, no line-end conversion) and returns their id."""
+        return self._must("hash-object", "-w", "--stdin", "--no-filters", stdin=data).decode("ascii").strip()
+
+    def compose_tree(self, files: Mapping[str, bytes]) -> str:
+        """A whole tree from scratch."""
+        return self._store_tree("", files)
+
+    def compose(
+        self, *, parents: Sequence[str], base_tree: str, changes: Mapping[str, bytes | None], message: str, author: str,
+        email: str, at: datetime, signing_key: Path | None = None,
+    ) -> str:  # fmt: skip
+        """A commit of ``changes`` (None removes) on top of a tree, as objects only: no index, no working tree, no ref.
+
+        ``base_tree`` is a commit's or tree's id, "" for empty. With a key the commit is SSH-signed.
+        """
+        tree = self._store_tree(base_tree, changes)
+        when = f"@{int(at.timestamp())} +0000"
+        env = {
+            "GIT_AUTHOR_NAME": author, "GIT_AUTHOR_EMAIL": email, "GIT_AUTHOR_DATE": when,
+            "GIT_COMMITTER_NAME": author, "GIT_COMMITTER_EMAIL": email, "GIT_COMMITTER_DATE": when,
+        }  # fmt: skip
+        if signing_key and not signing_key.is_file():
+            raise NeedsPerson("signing-key-missing", "the signing key does not exist", next="ssh-keygen -t ed25519")
+        signed = (f"-S{signing_key.absolute()}",) if signing_key else ()
+        above = [word for parent in parents for word in ("-p", self._oid(parent))]
+        done = self._run("commit-tree", *signed, *above, "-F", "-", tree, stdin=message.encode("utf-8"), env=env)
+        if done.code != 0 and signing_key:
+            raise NeedsPerson(
+                "signing-failed", "the commit could not be signed", next="ssh-add the key, if it has a passphrase"
+            )
+        if done.code != 0:
+            raise self._unreadable(done)
+        return done.out.decode("ascii").strip()
+
+    def _store_tree(self, base: str, changes: Mapping[str, bytes | None]) -> str:
+        made = git_objects.changed_trees(self._folders(base, changes), changes, self._algorithm)
+        self._store(made)
+        return made[-1].oid
+
+    def _folders(self, base: str, changes: Mapping[str, bytes | None]) -> dict[str, git_objects.Folder]:
+        """The folders that ``changes`` touch, as they are in ``base``."""
+        if not base:
+            return {}
+        names = git_objects.folders_of(git_objects.check_path(path) for path in changes)
+        lines = "".join(f"{self._oid(base)}:{name}\n" for name in names).encode("utf-8")
+        answers = list(git_objects.parse_batch(self._must("cat-file", "--batch", stdin=lines), len(names)))
+        if answers[-1] is None:
+            raise StoppedForSafety("object-missing", _MISSING, next="git fetch, then git fsck")
+        width = len(self._oid(base)) // 2
+        pairs = zip(names, answers, strict=True)
+        return {name: git_objects.parse_folder(it[2], width) for name, it in pairs if it is not None and it[1] == "tree"}
+
+    def _store(self, made: Sequence[NewObject]) -> None:
+        if len(made) > git_objects.LOOSE_AT_MOST:  # most of a site's files are there already, from the release before
+            present = self.sizes(item.oid for item in made)
+            made = [item for item in made if item.oid not in present]
+        if not made:
+            return
+        pack = git_objects.pack_of(made, self._algorithm)
+        if len(made) > git_objects.LOOSE_AT_MOST:
+            self._must("index-pack", "--stdin", "--fsck-objects", stdin=pack)
+        else:
+            self._must("unpack-objects", "-q", "--strict", stdin=pack)
+
+    @property
+    def _algorithm(self) -> str:
+        return self.local_setting("extensions.objectformat") or "sha1"
+
+    # --- the remote ---------------------------------------------------------------------------------------------------------
+
+    def fetch(self, remote: str, refspecs: Sequence[str]) -> None:
+        """Fetches exactly ``refspecs``; no tags, no FETCH_HEAD, no other tracking ref. ``ComeBackLater`` when it fails."""
+        if not refspecs or any(spec.startswith("-") for spec in refspecs):
+            raise Bug("refspec", "a fetch names what it wants")
+        options = (
+            "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", "--no-prune",
+            "--refmap=", "--upload-pack=git-upload-pack", "--end-of-options",
+        )  # fmt: skip
+        if self._talk("fetch", remote, (*options, remote, *refspecs)).code != 0:
+            raise self._unreachable()
+
+    def remote_refs(self, remote: str, patterns: Sequence[str]) -> dict[str, str]:
+        """The remote's refs that match ``patterns`` (``HEAD`` or full names, ``*`` allowed). Else ``ComeBackLater``."""
+        options = ("--quiet", "--upload-pack=git-upload-pack", "--end-of-options")
+        done = self._talk("ls-remote", remote, (*options, remote, *patterns))
+        if done.code != 0:
+            raise self._unreachable()
+        rows = [line.split("\t", 1) for line in done.out.decode("utf-8", "replace").splitlines()]
+        # Git matches a pattern against the end of a name too: refs/x/refs/heads/main would pass for refs/heads/main.
+        # Names ending ^{} are what annotated tags point at, not refs.
+        rows = [row for row in rows if is_oid(row[0]) and not row[1].endswith("^{}")]
+        return {ref: oid for oid, ref in rows if any(fnmatchcase(ref, pattern) for pattern in patterns)}
+
+    def push(self, remote: str, updates: Sequence[tuple[str, str, str]]) -> bool:
+        """Asks the remote to move refs: (new id, full ref, the full id it must have now or "" for "must not exist").
+
+        A new id of "" deletes. All or none move. What is returned is a hint and no evidence: True is said of identical refs
+        too, and False of pushes that did succeed. Read the remote afterwards, whatever this says.
+        """
+        leases, refspecs = [], []
+        for oid, ref, expected in updates:
+            if any(given and not is_oid(given) for given in (oid, expected)) or not (oid or expected):
+                raise Bug("push-update", "a push names full ids")
+            leases.append(f"--force-with-lease={check_ref(ref)}:{expected}")
+            refspecs.append(f"{oid}:{ref}")
+        if not updates:
+            raise Bug("push-update", "a push names what it moves")
+        options = (
+            "--porcelain", "--no-verify", "--no-signed", "--no-follow-tags", "--no-recurse-submodules",
+            "--no-force-if-includes", "--receive-pack=git-receive-pack", *(("--atomic",) if len(updates) > 1 else ()),
+            *leases, "--end-of-options",
+        )  # fmt: skip
+        return self._talk("push", remote, (*options, remote, *refspecs)).code == 0
+
+    def _talk(self, verb: str, remote: str, arguments: Sequence[str]) -> _Done:
+        urls = local_config.check_remote(remote, self._settings)
+        env = {}
+        config: local_config.Settings = ()
+        if any(url.lower().startswith("https://") for url in urls):
+            config = self._user_settings(r"^credential\.")
+        if any(url.lower().startswith("http://") for url in urls):
+            env["GIT_ALLOW_PROTOCOL"] = local_config.FIXED_ENVIRONMENT["GIT_ALLOW_PROTOCOL"] + ":http"
+        return self._run(verb, *arguments, env=env, config=config)
+
+    def _unreachable(self) -> ComeBackLater:
+        hint = ""
+        if self.local_setting("core.sshcommand") and "GIT_SSH_COMMAND" not in os.environ:
+            hint = "; core.sshCommand of .git/config is not used, GIT_SSH_COMMAND is"
+        return ComeBackLater(
+            "remote-unreachable", f"the remote repository did not give an answer{hint}", next="publisher doctor"
+        )
+
+    def _user_settings(self, pattern: str) -> local_config.Settings:
+        """Settings of the person's and the system's own configuration: the one place where those are read."""
+        env = {name: os.environ.get(name, "") for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM") if name in os.environ}
+        done = _execute(["config", "--null", "--get-regexp", pattern], cwd="/", env={"LC_ALL": "C", **env}, limit=self._limit)
+        return local_config.parse_values(done.out) if done.code == 0 else ()
+
+    # --- signatures ---------------------------------------------------------------------------------------------------------
+
+    def sign(self, key: Path, namespace: str, data: bytes) -> str:
+        """An armored SSH signature. ``NeedsPerson`` when ssh-keygen or the key cannot be used."""
+        return ssh_signatures.sign(key, namespace, data)
+
+    def verify(self, signers: str, namespace: str, data: bytes, signature: str) -> str:
+        """The principal of ``signers`` (an allowed-signers text) whose key signed ``data``, or ""."""
+        return ssh_signatures.verify(signers, namespace, data, signature)
+
+    def commit_signer(self, oid: str, signers: str) -> str:
+        """The principal whose key signed a commit; "" for an unsigned one, an unknown key or a bad signature."""
+        kind, data = self._objects_by_id([oid])[self._oid(oid)]
+        signed, signature = git_objects.split_signature(data)
+        return ssh_signatures.verify(signers, "git", signed, signature) if kind == "commit" and signature else ""
+
+    def commit_signature(self, oid: str) -> str:
+        """The armored signature inside a commit, unverified; "" when it has none. Only for saying why nobody signed it."""
+        return git_objects.split_signature(self._objects_by_id([oid])[self._oid(oid)][1])[1]
+
+    def public_key_of(self, key: Path) -> str:
+        return ssh_signatures.public_key_of(key)
+
+    # --- processes ----------------------------------------------------------------------------------------------------------
+
+    def _oid(self, name: str) -> str:
+        """A full id as it is; anything else must be the name of a commit that exists."""
+        oid = name if is_oid(name) else self.resolve(name)
+        if not oid:
+            raise StoppedForSafety("object-missing", _MISSING, next="git fetch")
+        return oid
+
+    def _must(self, *arguments: str, stdin: bytes | None = None) -> bytes:
+        done = self._run(*arguments, stdin=stdin)
+        if done.code != 0:
+            raise self._unreadable(done)
+        return done.out
+
+    def _unreadable(self, done: _Done) -> ComeBackLater | StoppedForSafety:
+        if done.late:
+            return ComeBackLater("git-slow", "git did not finish in time", next="publisher doctor")
+        return StoppedForSafety("object-missing", _MISSING, next="git fetch, then git fsck")
+
+    def _run(
+        self, *arguments: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None,
+        config: local_config.Settings = (),
+    ) -> _Done:  # fmt: skip
+        ours = {
+            **local_config.FIXED_ENVIRONMENT,
+            **local_config.as_environment((*local_config.OVERRIDES, *config)),
+            **(env or {}),
+        }
+        if "GIT_SSH" not in os.environ:
+            ours["GIT_SSH_COMMAND"] = os.environ.get("GIT_SSH_COMMAND", local_config.DEFAULT_SSH)
+        if self._objects:
+            ours["GIT_OBJECT_DIRECTORY"] = str(self._objects.absolute())
+            ours["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = clone_files.quoted(self._common / "objects")
+        return _execute(
+            [f"--git-dir={self._git_dir}", *arguments], stdin=stdin, cwd=str(self._root), env=ours, limit=self._limit
+        )
+
+
+def _execute(arguments: Sequence[str], *, cwd: str, env: Mapping[str, str], limit: float, stdin: bytes | None = None) -> _Done:
+    """Runs git to its end or to the limit. The standard error stream is drained and forgotten."""
+    try:
+        from git.cmd import Git as GitPython  # imported late: it costs 150 ms, and many commands never need it
+    except ImportError:
+        raise NeedsPerson("git-missing", "git is not installed", next="install git 2.36 or newer")
+    # GitPython can add variables to a child's environment, not take any away; env(1) can.
+    unset = [word for name in local_config.unwanted(os.environ) if name not in env for word in ("-u", name)]
+    prefix = ["env", *unset] if unset else []
+    command = [*prefix, str(GitPython.GIT_PYTHON_GIT_EXECUTABLE), *arguments]
+    handle = GitPython(cwd).execute(
+        command, as_process=True, istream=subprocess.PIPE, env=dict(env), shell=False, start_new_session=True
+    )
+    process = cast("subprocess.Popen[bytes]", handle.proc)
+    try:
+        out, _ = process.communicate(stdin, timeout=limit)
+    except subprocess.TimeoutExpired:
+        _end_group(process)
+        return _Done(-1, b"", True)
+    except BaseException:
+        _end_group(process)
+        raise
+    return _Done(process.returncode, out, False)
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process and everything it started: first asked, so that git removes its locks, then killed."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired, ValueError):
+            process.communicate(timeout=GRACE)
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()

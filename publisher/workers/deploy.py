@@ -1,0 +1,100 @@
+"""deploy: from the base to the release, and nothing else.
+
+What is live must be what the ledger records as live, byte for byte. The intent is recorded and read back before the switch, the
+remote is read once more after that, and what became of the switch is learnt by looking at the target, not from its answer. A
+target that joins the ledger's own push needs no intent: effect and record are one.
+"""
+
+from __future__ import annotations
+
+from publisher.domain.article import Release
+from publisher.domain.fingerprint import short
+from publisher.domain.ledger_events import EventType
+from publisher.errors import OutcomeUnknown, Refusal, StoppedForSafety
+from publisher.ports import Bench, Live
+from publisher.workers import build
+
+
+def work(bench: Bench) -> None:
+    release = build.make(bench)
+    base = require_known_live(bench)
+    number = bench.production.deployment + 1
+    if bench.target.joins_ledger:
+        _switch_with_record(bench, release, base, number)
+    else:
+        _switch_after_intent(bench, release, base, number)
+
+
+def require_known_live(bench: Bench) -> str:
+    """The live release, which must be the one that the ledger records; "" before the first."""
+    live = bench.target.look()
+    expected = bench.production.release
+    if live.release == expected:
+        return expected
+    if not live.release:
+        raise StoppedForSafety(
+            "nothing-live", f"the ledger records release {short(expected)} as live, the target holds nothing",
+            next=f'publisher reconcile {bench.site.id} --repair --reason "…"', plan=bench.plan.path,
+        )  # fmt: skip
+    if live.release in bench.production.releases:
+        raise StoppedForSafety(
+            "older-live", f"the target holds the older release {short(live.release)}, the ledger records {short(expected)}",
+            next=f'publisher reconcile {bench.site.id} --repair --reason "…"', plan=bench.plan.path,
+        )  # fmt: skip
+    raise StoppedForSafety(
+        "foreign-live", f"the target holds {short(live.release)}, which no record of this ledger names; it was not built upon",
+        next=f"publisher reconcile {bench.site.id}", plan=bench.plan.path,
+    )  # fmt: skip
+
+
+def _switch_with_record(bench: Bench, release: Release, base: str, number: int) -> None:
+    update = bench.target.joined_update(release, base=base, fence=bench.fence)
+    _note_deployed(bench, release, base, number, "switched")
+    bench.progress(f"switching {bench.site.id} to release {short(release.id)}")
+    bench.commit(f"{bench.site.id} {bench.plan.day}: deployed release {short(release.id)}", [update])
+
+
+def _switch_after_intent(bench: Bench, release: Release, base: str, number: int) -> None:
+    bench.progress(f"storing release {short(release.id)}")
+    bench.target.store(release)
+    bench.note(EventType.DEPLOY_INTENT, deployment=number, release=release.id, base=base)
+    bench.commit(f"{bench.site.id} {bench.plan.day}: prepared, built, about to deploy release {short(release.id)}")
+    try:
+        bench.require_still_allowed()
+    except StoppedForSafety as change:
+        _close(bench, number, change)
+    bench.progress(f"switching {bench.site.id} to release {short(release.id)}")
+    problem: Refusal | None = None
+    try:
+        bench.target.switch(release, base=base, fence=bench.fence)
+    except Refusal as refusal:
+        problem = refusal
+    live = _look(bench)
+    if live and live.release == release.id and live.fence == bench.fence:
+        _note_deployed(bench, release, base, number, "switched")
+        return
+    if problem and isinstance(problem, StoppedForSafety):
+        raise problem
+    raise OutcomeUnknown(
+        "switch-unknown", f"the switch to release {short(release.id)} was begun and its outcome is not known yet",
+        next="publisher run", plan=bench.plan.path,
+    ) from None  # fmt: skip
+
+
+def _look(bench: Bench) -> Live | None:
+    try:
+        return bench.target.look()
+    except Refusal:
+        return None
+
+
+def _close(bench: Bench, number: int, change: StoppedForSafety) -> None:
+    """A change between intent and switch closes the intent: nothing was set going outside."""
+    if change.code in ("plan-changed", "paused", "approval-changed"):
+        bench.note(EventType.DEPLOY_CLOSED, deployment=number, why=change.code)
+        bench.commit(f"{bench.site.id} {bench.plan.day}: did not deploy ({change.code})", fact=True)
+    raise change
+
+
+def _note_deployed(bench: Bench, release: Release, base: str, number: int, how: str) -> None:
+    bench.note(EventType.DEPLOYED, deployment=number, release=release.id, base=base, how=how)

@@ -1,0 +1,41 @@
+"""The launch chain's two steps: build (a release that people can look at before they decide) and release (gate G3)."""
+
+from __future__ import annotations
+
+from publisher.domain.fingerprint import short
+from publisher.domain.history import Built
+from publisher.errors import NeedsPerson
+from publisher.ports import Bench
+from publisher.workers import build as building
+from publisher.workers import confirm, deploy, prepare
+
+
+def build(bench: Bench) -> None:
+    """Prepared, built and recorded; put on the staging target, so that the gate's reviewer can see it."""
+    prepare.work(bench)
+    made = building.make(bench)
+    bench.commit(f"{bench.site.id} launch: built release {short(made.id)}")
+    if bench.staging:
+        live = bench.staging.look()
+        if live.release != made.id:
+            bench.progress("putting the release on staging")
+            bench.staging.store(made)
+            bench.staging.switch(made, base=live.release, fence=bench.fence)
+
+
+def release(bench: Bench) -> None:
+    """Deploys exactly the release that the gate approved, and sees it in public."""
+    built = bench.history.built
+    assert built is not None
+    if not bench.history.deployed:
+        _require_same(bench, built)
+        deploy.work(bench)
+    confirm.work(bench)
+
+
+def _require_same(bench: Bench, built: Built) -> None:
+    if built.base != bench.production.release:
+        raise NeedsPerson(
+            "base-moved", f"release {short(built.release)} was approved on another base; it must be built and asked for again",
+            next=f'publisher revise {bench.plan.path} --reason "…"', plan=bench.plan.path,
+        )  # fmt: skip
