@@ -64,9 +64,7 @@ class VerbGroup(click.Group):
         self.examples = tuple(examples)
         self.params += common_flags(hidden=True)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if not args[0].startswith("-"):
             require_known(args[0], self.list_commands(ctx), ctx)
         return super().resolve_command(ctx, args)

@@ -342,6 +342,15 @@ def _settled(history: History, event: Event) -> History:
     return replace(history, intent=None, telling=telling, failed=Trouble(step=step, code="settled-did-not-happen", at=event.at))
 
 
+def _restored(history: History, event: Event) -> History:
+    """Found public by a restore: the facts stand in the site's baseline, and every step counts as done."""
+    states = dict.fromkeys(history.states, State.SUCCEEDED)
+    return replace(
+        history, states=states, payload=event.fields["payload"], confirmed=event.fields["release"],
+        urls=tuple(event.fields["urls"]), intent=None, unknown=None, failed=None, telling={}, prepared=None, deployed=None,
+    )  # fmt: skip
+
+
 def _noticed(history: History, event: Event) -> History:
     return replace(history, notices=(*history.notices, event.fields["notice"]))
 
@@ -366,4 +375,5 @@ FACTS: dict[EventType, Callable[[History, Event], History]] = {
     EventType.RETRIED: _retried,
     EventType.SETTLED: _settled,
     EventType.NOTICED: _noticed,
+    EventType.RESTORED: _restored,
 }

@@ -35,6 +35,8 @@ class EventType(StrEnum):
     # baseline/<epoch>
     BASELINE = "baseline"
     """What was public when the ledger began or was rebuilt: ``deployment``, ``release``, ``puts``, ``why``."""
+    RESTORED = "restored"
+    """In a plan's file after a restore: everything it names was found public, so nothing of it is done again."""
     # a plan's file: people
     APPROVED = "approved"
     REJECTED = "rejected"
@@ -71,6 +73,7 @@ WITHOUT_CLAIM = frozenset(
         EventType.RESUMED,
         EventType.SKIPPED,
         EventType.BASELINE,
+        EventType.RESTORED,
         EventType.APPROVED,
         EventType.REJECTED,
         EventType.CANCELED,

@@ -21,7 +21,7 @@ from publisher.domain.ledger_events import EventType, NewEvent
 from publisher.engine import reconciling
 from publisher.engine.assembling import ReleaseAssembler
 from publisher.engine.bench import Doors, RunBench, approvals_to_record
-from publisher.engine.deciding import Act, Decision, decide, decisions, standing_plan
+from publisher.engine.deciding import Act, Decision, Who, decide, decisions, standing_plan
 from publisher.engine.journal import Journal
 from publisher.engine.notices import speak
 from publisher.engine.site_view import SiteView, load, rejected
@@ -74,9 +74,12 @@ class SiteOutcome:
         return worst([*codes, self.problem.exit_code] if self.problem else codes)
 
 
-def run_site(doors: Doors, site_id: str, only: str = "") -> SiteOutcome:
-    """Runs one site; ``only`` limits the run to one plan. Never raises a ``Refusal``: it stands in the outcome."""
-    run = SiteRun(doors, site_id, only)
+def run_site(doors: Doors, site_id: str, only: str = "", acts: frozenset[Act] = frozenset(Act)) -> SiteOutcome:
+    """Runs one site; ``only`` limits the run to one plan, ``acts`` to some kinds of acts.
+
+    Never raises a ``Refusal``: it stands in the outcome.
+    """
+    run = SiteRun(doors, site_id, only, acts)
     try:
         run.go()
     except Refusal as problem:
@@ -89,8 +92,9 @@ def run_site(doors: Doors, site_id: str, only: str = "") -> SiteOutcome:
 class SiteRun:
     """One run of one site."""
 
-    def __init__(self, doors: Doors, site_id: str, only: str) -> None:
+    def __init__(self, doors: Doors, site_id: str, only: str, acts: frozenset[Act]) -> None:
         self._doors = doors
+        self._acts = acts
         self._only = only
         self._site_id = site_id
         self._scratch = Path(tempfile.mkdtemp(prefix="publisher-"))
@@ -143,7 +147,7 @@ class SiteRun:
         for decision in decisions(self._journal.view, self._doors.clock.now()):
             if decision.plan in self._stopped or (self._only and decision.plan != self._only):
                 continue
-            if decision.act is not Act.NONE:
+            if decision.act is not Act.NONE and decision.act in self._acts:
                 return decision
         return None
 
@@ -288,10 +292,9 @@ class SiteRun:
         if journal.fence:
             journal.release_claim()
         if journal.pending:
-            last = next((d for d in reversed(list(self.outcome.plans))), "")
-            subject = _subject(self._site_id, self.outcome)
-            closing = Decision(plan=last, who="run", code="closing", what="")  # type: ignore[arg-type]
-            journal.commit(subject, decision=closing, fact=True)
+            last = next(reversed(self.outcome.plans), "")
+            closing = Decision(plan=last, who=Who.RUN, code="closing", what="")
+            journal.commit(_subject(self._site_id, self.outcome), decision=closing, fact=True)
         self._summarise()
 
     def _summarise(self) -> None:

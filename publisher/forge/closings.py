@@ -75,7 +75,7 @@ class Closings:
             said = item.signed.statement
             if not item.on_chain and (said.path, said.decision) == (RULES_PATH, APPROVE) and self._signer(item):
                 raise StoppedForSafety(
-                    "rules-put-aside", f"the approved {RULES_PATH} of {item.commit[:12]} is no longer on the first-parent chain",
+                    "rules-put-aside", f"the approved {RULES_PATH} of {item.commit[:12]} left the first-parent chain",
                     next=f"git log --first-parent; then put the default branch back on a descendant of {item.commit[:12]}",
                 )  # fmt: skip
 
@@ -90,7 +90,7 @@ class Closings:
         return 0
 
     def _near(self, commit: str) -> tuple[Recorded, ...]:
-        """Statements in the commits that ``commit`` has and its first-parent ancestor ``LOOK_BACK`` back has not, newest first."""
+        """Statements in the commits that ``commit`` has and its ``LOOK_BACK``th first-parent ancestor has not, newest first."""
         if commit not in self._recorded:
             start = self._git.resolve(f"{commit}~{LOOK_BACK}")
             self._recorded[commit] = _carried(self._git.commits([commit], [start] if start else []), commit)

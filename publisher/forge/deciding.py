@@ -134,6 +134,8 @@ class Decider:
                 signers_of(self._git, request.commits, rules)
         except Unproven as problem:
             raise NeedsPerson(problem.code, f"request {number}: {problem.says}", next="correct or delete its branch")
+        if not request.files:
+            raise NeedsPerson("nothing-to-decide", f"request {number} changes no file", next="delete its branch")
         return request
 
     def _subject(self, path: str, data: bytes, approve: bool) -> Subject:

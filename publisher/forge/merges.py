@@ -20,7 +20,7 @@ from publisher.domain.approval import Approval, ApprovalRules, Subject
 from publisher.domain.business_calendar import in_utc, parse_instant
 from publisher.domain.fingerprint import short
 from publisher.errors import Refusal
-from publisher.forge.incoming import Incoming, incoming, names_in, signer_of, signers_of
+from publisher.forge.incoming import RULES_PATH, Incoming, incoming, names_in, signer_of, signers_of
 from publisher.forge.reasons import Unproven
 from publisher.forge.statements import APPROVE, Signed, approver_of, statements_in
 from publisher.forge.tree_changes import Trees
@@ -89,11 +89,13 @@ class MergeJudge:
         return "restored-without-request" if self._git.first_parent_changes(parent, path) else "no-request"
 
     def _check_payload(self, commit: CommitFacts, subject: Subject) -> None:
-        data = self._git.blob_at(commit.oid, subject.path)
-        if data is None:
+        entry = self._trees.entry(commit.oid, subject.path)
+        if entry is None:
             raise Unproven("deleted")
+        if not entry.is_plain:
+            raise Unproven("not-a-plain-file")
         try:
-            payload, revision = self._payload_of(subject.path, data)
+            payload, revision = self._payload_of(subject.path, self._git.blobs([entry.oid])[entry.oid])
         except Refusal:
             raise Unproven("payload-unreadable") from None
         if (payload, revision) != (subject.payload, subject.revision):
@@ -131,7 +133,12 @@ class MergeJudge:
             raise Unproven("other-path")
         given: dict[str, Signed] = {}
         for signed in own:
-            given[self.approver(signed, subject, rules, merged.commit.parents[0])] = signed
+            try:
+                principal = self.approver(signed, subject, rules, merged.commit.parents[0])
+            except Unproven as problem:
+                brings_rules = problem.code == "unknown-key" and RULES_PATH in merged.request.files
+                raise (Unproven("key-not-yet-trusted") if brings_rules else problem) from None
+            given[principal] = signed
             if time_of(signed) > merged.commit.committer_at + CLOCKS_APART:
                 raise Unproven("after-its-merge")
         if len({signed.statement.request for signed in merged.statements}) != 1:

@@ -72,11 +72,6 @@ class SignedGit:
         return found or (self.closings.rejection(merge, subject) if merge else None)
 
     def _approval(self, tip: str, merge: str, subject: Subject) -> Approval:
-        entry = self.trees.entry(tip, subject.path)
-        if entry is None:
-            raise Unproven("deleted")
-        if not entry.is_plain:
-            raise Unproven("not-a-plain-file")
         twin = self.trees.twin(tip, subject.path)
         if twin:
             raise Unproven("case-twin", twin)

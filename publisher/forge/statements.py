@@ -98,6 +98,8 @@ def _why_not(signature: str, rules: ApprovalRules) -> str:
     signers = [signer for signer in rules.signers if key_of(signer.key) == key]
     if not signers:
         return "unknown-key"
+    if len({signer.principal for signer in signers}) > 1:
+        return "shared-key"
     if not any(signer.may_approve for signer in signers):
         return "bot-cannot-approve"
     return "bad-signature" if namespace == NAMESPACE else "other-namespace"

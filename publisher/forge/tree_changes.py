@@ -33,19 +33,27 @@ class Entry:
 
 
 class Trees:
-    """Folders of commits, each read once; a commit's tree never changes."""
+    """Folders of commits. Each distinct tree object is read once, however many commits share it."""
 
     def __init__(self, git: GitReads) -> None:
         self._git = git
-        self._folders: dict[tuple[str, str], Mapping[str, Entry]] = {}
+        self._listings: dict[str, Mapping[str, Entry]] = {}
 
     def folder(self, commit: str, folder: str) -> Mapping[str, Entry]:
         """The entries of one folder ("" = the top), by repository-relative path; none where there is no such folder."""
-        key = (commit, folder)
-        if key not in self._folders:
-            entries = self._git.tree(commit, folder, recursive=False)
-            self._folders[key] = {entry.path: Entry(mode=entry.mode, oid=entry.oid) for entry in entries}
-        return self._folders[key]
+        if not folder:
+            return self._listing(commit)
+        above = self.entry(commit, folder)
+        if above is None or not above.is_folder:
+            return {}
+        return {f"{folder}/{name}": entry for name, entry in self._listing(above.oid).items()}
+
+    def _listing(self, oid: str) -> Mapping[str, Entry]:
+        """The entries of a tree, or of a commit's tree, by name."""
+        if oid not in self._listings:
+            entries = self._git.tree(oid, "", recursive=False)
+            self._listings[oid] = {entry.path: Entry(mode=entry.mode, oid=entry.oid) for entry in entries}
+        return self._listings[oid]
 
     def entry(self, commit: str, path: str) -> Entry | None:
         """What a path holds, or None."""

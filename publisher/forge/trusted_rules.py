@@ -77,6 +77,8 @@ class TrustedRules:
 
     def _leave_out_undone(self, commit: str, rules: ApprovalRules) -> ApprovalRules:
         """Unapproved changes that were taken back again are nothing to report."""
+        if not rules.ignored:
+            return rules
         here = self._git.blob_ids(commit, [RULES_PATH]).get(RULES_PATH)
         trusted = self._git.blob_ids(rules.commit, [RULES_PATH]).get(RULES_PATH)
-        return replace(rules, ignored=()) if rules.ignored and here == trusted else rules
+        return replace(rules, ignored=()) if here == trusted else rules

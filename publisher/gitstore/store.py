@@ -45,7 +45,10 @@ class GitStore:
         remote: str = "origin",
         actor: str = "publisher",
         run: str = "",
+        fetch_into_refs: bool = True,
     ) -> None:
+        """``fetch_into_refs`` False fetches objects only and moves no ref: for a look that must leave the clone as it is."""
+        self._into_refs = fetch_into_refs
         self._git = git
         self._references = references
         self._remote = remote
@@ -111,16 +114,26 @@ class GitStore:
     def _fetch(self, refs: Mapping[str, str], wanted: Sequence[str]) -> None:
         here = self._git.tracking([f"refs/remotes/{self._remote}/"])
         short = {name: f"refs/remotes/{self._remote}/{name.removeprefix('refs/heads/')}" for name in wanted}
-        missing = [f"+{name}:{local}" for name, local in short.items() if here.get(local) != refs[name]]
-        if missing:
+        missing = [name for name, local in short.items() if here.get(local) != refs[name]]
+        if missing and self._into_refs:
+            self._git.fetch(self._remote, [f"+{name}:{short[name]}" for name in missing])
+        elif missing:
             self._git.fetch(self._remote, missing)
 
     def _fetch_drafts(self, instance: Instance) -> str:
         if not instance.drafts.remote:
             return ""
-        branch = instance.drafts.branch or "main"
-        self._git.fetch(instance.drafts.remote, [f"+refs/heads/{branch}:{DRAFTS_REF}"])
-        return self._git.resolve(DRAFTS_REF)
+        ref = f"refs/heads/{instance.drafts.branch or 'main'}"
+        found = self._git.remote_refs(instance.drafts.remote, [ref]).get(ref, "")
+        if not found:
+            raise InputProblem(
+                "no-drafts-branch",
+                "the drafts' repository has no such branch",
+                where="publisher.yaml:1:1",
+                next="edit publisher.yaml",
+            )
+        self._git.fetch(instance.drafts.remote, [f"+{ref}:{DRAFTS_REF}" if self._into_refs else ref])
+        return found
 
     # --- committed files ---------------------------------------------------------------------------------------------
 

@@ -76,7 +76,9 @@ def _text(data: bytes, path: str, first_line: int, most: int) -> str:
     if len(data) > most:
         raise InputProblem("yaml-too-big", f"this file is larger than {most // 1024} KiB", where=start)
     if data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
-        raise InputProblem("yaml-byte-order-mark", "a byte-order mark stands before the first character; save as plain UTF-8", where=start)
+        raise InputProblem(
+            "yaml-byte-order-mark", "a byte-order mark stands before the first character; save as plain UTF-8", where=start
+        )
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as problem:
@@ -205,7 +207,7 @@ class _Reader:
         place = self._at(event)
         if not isinstance(event, (yaml.ScalarEvent, yaml.AliasEvent)):
             raise self._problem("yaml-key", "a key is text", place)
-        if isinstance(event, yaml.ScalarEvent) and event.style is None and event.value == "<<":
+        if isinstance(event, yaml.ScalarEvent) and not event.style and event.value == "<<":
             raise self._problem("yaml-merge-key", "merge keys (<<) are not used; write the values out", place)
         kept = self._places.get(path)
         key = self._value(event, events, path)
@@ -217,7 +219,7 @@ class _Reader:
 
     def _scalar(self, event: Any) -> str | int | bool | None:
         text: str = event.value
-        if event.style is None:
+        if not event.style:  # plain: neither quoted nor a block; libyaml says "", PyYAML None
             if text in _WORDS:
                 return _WORDS[text]  # type: ignore[no-any-return]
             if _INTEGER.fullmatch(text):

@@ -24,6 +24,8 @@ EVERYONE = "everyone"
 class FileChannel:
     """Options: ``path``, and those of a list; without a list the one recipient is named ``everyone``."""
 
+    idempotent = True
+
     def __init__(self, spec: ChannelSpec, base: Path, secrets: Mapping[str, str]) -> None:
         self._options = Options(spec=spec, base=base, secrets=secrets)
         self._options.only(LIST_OPTIONS | {"path"})

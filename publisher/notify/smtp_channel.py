@@ -33,6 +33,8 @@ class SmtpChannel:
     options, ``username_secret``, ``password_secret``, ``unsubscribe`` (a mailto: or https: address), ``timeout`` (seconds).
     """
 
+    idempotent = False
+
     def __init__(self, spec: ChannelSpec, base: Path, secrets: Mapping[str, str]) -> None:
         self._options = options = Options(spec=spec, base=base, secrets=secrets)
         options.only(OPTIONS)

@@ -11,6 +11,7 @@ import re
 import smtplib
 import socket
 import ssl
+import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -27,7 +28,7 @@ END = b".\r\n"
 class Server:
     """Where to deliver. ``security``: ``tls`` from the first byte, ``starttls`` or refuse, ``none`` (loopback only).
 
-    ``seconds`` bounds each read; ``greeting`` is the name said in EHLO, so that this machine's own name stays out of mails.
+    ``seconds`` bounds each reply; ``greeting`` is the name said in EHLO, so that this machine's own name stays out of mails.
     """
 
     host: str
@@ -37,6 +38,38 @@ class Server:
     greeting: str
     username: str = ""
     password: str = field(default="", repr=False)
+
+
+class _Session(smtplib.SMTP):
+    """smtplib bounds each read; this bounds each reply, which a server could otherwise stretch for ever, line by line."""
+
+    def getreply(self) -> tuple[int, bytes]:
+        sock = self.sock
+        if sock is None:
+            raise smtplib.SMTPServerDisconnected
+        over = threading.Event()
+        watchdog = threading.Timer(sock.gettimeout() or ANSWER_SECONDS, _shut, [sock, over])
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            return super().getreply()
+        except smtplib.SMTPServerDisconnected:
+            if over.is_set():
+                raise TimeoutError from None
+            raise
+        finally:
+            watchdog.cancel()
+
+
+class _TlsSession(_Session, smtplib.SMTP_SSL):
+    pass
+
+
+def _shut(sock: socket.socket, over: threading.Event) -> None:
+    over.set()
+    # Not SSLSocket.shutdown: that drops the TLS layer under a reader's feet.
+    with suppress(OSError):
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
 
 class _Declined(Exception):
@@ -63,11 +96,11 @@ def deliver(server: Server, sender: str, recipient: str, content: bytes) -> Outc
 
 def _connect(server: Server) -> smtplib.SMTP:
     if server.security == "tls":
-        smtp: smtplib.SMTP = smtplib.SMTP_SSL(
+        smtp: smtplib.SMTP = _TlsSession(
             server.host, server.port, server.greeting, timeout=server.seconds, context=ssl.create_default_context()
         )
     else:
-        smtp = smtplib.SMTP(server.host, server.port, server.greeting, timeout=server.seconds)
+        smtp = _Session(server.host, server.port, server.greeting, timeout=server.seconds)
     try:
         smtp.ehlo_or_helo_if_needed()
         if server.security == "starttls":

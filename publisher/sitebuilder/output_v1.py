@@ -84,7 +84,7 @@ def _start(request: BuildRequest) -> Making:
     theme = Theme(request.theme, site)
     rendered = {}
     for article in request.articles:
-        check_fields(article, internal_links.article_source(site.id, article).path)
+        check_fields(article, internal_links.article_source(site.id, article).path, written=True)
         address = Address(root=site.base, page=site.href(article.url))
         source = internal_links.article_source(site.id, article)
         rendered[article.id] = render(article.body, article.files, source=source, address=address, words=theme.text_words())

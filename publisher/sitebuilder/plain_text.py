@@ -7,10 +7,10 @@ Markdown and the brackets of tags make no difference, in whatever way a text was
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
 
-_KEPT = b"abcdefghijklmnopqrstuvwxyz0123456789"
-_DROPPED = bytes(code for code in range(128) if bytes((code,)).lower() not in (bytes((kept,)) for kept in _KEPT))
+_DROPPED = bytes(code for code in range(128) if not chr(code).isalnum())
 _LOWER = bytes(code + 32 if 65 <= code <= 90 else code for code in range(256))
 _NOT_WORD = re.compile(r"(?:[^\w\x00-\x7f])+")
 
@@ -20,3 +20,22 @@ def squeeze(text: str) -> bytes:
     if not text.isascii():
         text = _NOT_WORD.sub("", unicodedata.normalize("NFKC", text).casefold())
     return text.encode("utf-8", "ignore").translate(_LOWER, _DROPPED)
+
+
+def _table(kept: str) -> bytes:
+    letters = (string.ascii_letters + string.digits + kept).encode()
+    return bytes(_LOWER[code] if code in letters else 32 for code in range(256))
+
+
+_WORDS = _table("-")
+_NAMES = _table("-_.")
+
+
+def words(text: str) -> set[str]:
+    """The words of ``text`` as ids and slugs are made: small letters, digits and hyphens."""
+    return set(text.encode("utf-8", "ignore").translate(_WORDS).decode("ascii").split())
+
+
+def file_names(text: str) -> set[str]:
+    """Whatever in ``text`` could be a file's name."""
+    return set(text.encode("utf-8", "ignore").translate(_NAMES).decode("ascii").split())

@@ -46,11 +46,8 @@ def write(draft: Draft, article: PublicArticle) -> Mapping[str, bytes]:
     article = replace(article, body=article.body.strip("\n") + "\n")
     source = Source(path=f"{draft.source}/index.md", lines_before=_lines_before_body(draft, article.body))
     check_fields(article, source.path)
-    files = {}
-    for name in _references(article.body, source):
-        if name not in draft.files:
-            raise InputProblem("missing-file", f"the file {name} is not beside this article", where=source.path)
-        files[name] = images.clean(name, draft.files[name], f"{draft.source}/{name}:1:1")
+    used = [name for name in _references(article.body, source) if name in draft.files]
+    files = {name: images.clean(name, draft.files[name], f"{draft.source}/{name}:1:1") for name in used}
     render(article.body, files, source=source, address=Address(root="", page=article.url))
     return {"index.md": encode(article), **files}
 
@@ -106,7 +103,7 @@ def _decode(data: bytes) -> PublicArticle:
         raise _broken(1, f"a public form begins with {HEAD_LINES} lines: the keys between two lines of ---")
     fields = {key: _value(key, line, number) for number, (key, line) in enumerate(zip(KEYS, lines[1:], strict=False), start=2)}
     article = PublicArticle(**fields, body=lines[HEAD_LINES])
-    check_fields(article, "index.md")
+    check_fields(article, "index.md", written=True)
     bad = illegal_line(article.body)
     if bad:
         raise _broken(HEAD_LINES + bad, "this line holds a character that feeds cannot carry")
@@ -131,8 +128,11 @@ def _broken(line: int, says: str) -> InputProblem:
     return InputProblem("public-form-broken", says, where=f"index.md:{line}:1", next="publisher reconcile")
 
 
-def check_fields(article: PublicArticle, path: str) -> None:
-    """``InputProblem`` for a field that could not become part of a page, an address or a feed. ``path`` is the file's."""
+def check_fields(article: PublicArticle, path: str, *, written: bool = False) -> None:
+    """``InputProblem`` for a field that could not become part of a page, an address or a feed.
+
+    ``path`` is the file's; where it is a public form (``written``), the field's line is known.
+    """
     checks = {
         "id": is_safe_name(article.id),
         "url": URL_PATH.fullmatch(article.url) is not None and is_free(article.url),
@@ -147,11 +147,9 @@ def check_fields(article: PublicArticle, path: str) -> None:
     }
     for key, fine in checks.items():
         if not fine:
-            raise InputProblem(
-                "bad-field",
-                f"the field {key} of article {article.id!a} breaks its rule",
-                where=f"{path}:{KEYS.index(key) + 2}:1",
-            )
+            line = KEYS.index(key) + 2 if written else 1
+            says = f"the field {key} of article {article.id!a} breaks its rule"
+            raise InputProblem("bad-field", says, where=f"{path}:{line}:1")
 
 
 def is_term(name: str) -> bool:

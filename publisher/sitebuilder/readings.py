@@ -138,16 +138,14 @@ def _texts(data: bytes) -> Iterator[str]:
 
 
 def _views(text: str) -> Iterator[str]:
-    """``text`` as it stands, with its escapes undone, and with the tags taken out of that."""
-    yield text
-    undone = _undo(text)
-    if undone != text:
-        yield undone
+    """``text`` with its escapes undone (so sentinels are looked for in that form too), and with the tags taken out of that."""
+    undone = undo_escapes(text)
+    yield undone
     if "<" in undone:
         yield TAG.sub("", undone)
 
 
-def _undo(text: str) -> str:
+def undo_escapes(text: str) -> str:
     """Escapes undone, twice, for those inside others (``&amp;#116;``)."""
     for _ in range(2):
         before = text

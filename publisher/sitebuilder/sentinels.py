@@ -11,7 +11,7 @@ Rules:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -20,6 +20,7 @@ from publisher.domain.fingerprint import digest
 from publisher.errors import InputProblem
 from publisher.sitebuilder import images
 from publisher.sitebuilder.plain_text import squeeze
+from publisher.sitebuilder.readings import undo_escapes
 from publisher.sitebuilder.references import IMAGE_TYPES, suffix
 
 Key = TypeVar("Key", str, bytes)
@@ -34,42 +35,56 @@ SENTENCE_END = re.compile(r"[.!?;:。！？；：]\s|[。！？；：]|\n\s*\n")
 class Sentinels:
     """What to look for; each maps to the ids of the drafts that it stands for."""
 
-    passages: Mapping[bytes, frozenset[str]] = field(repr=False)
-    words: Mapping[str, frozenset[str]] = field(repr=False)
-    address_parts: Mapping[str, frozenset[str]] = field(repr=False)
-    digests: Mapping[str, frozenset[str]] = field(repr=False)
+    passages: Mapping[bytes, set[str]] = field(repr=False)
+    words: Mapping[str, set[str]] = field(repr=False)
+    file_names: Mapping[str, set[str]] = field(repr=False)
+    address_parts: Mapping[str, set[str]] = field(repr=False)
+    digests: Mapping[str, set[str]] = field(repr=False)
+
+    def drafts_of(self, kind: str, sentinel: str | bytes) -> set[str]:
+        """The drafts that a sentinel stands for; ``kind`` is passage, word (or file name), part or digest."""
+        if isinstance(sentinel, bytes):
+            return self.passages[sentinel]
+        if kind == "word":
+            return self.words.get(sentinel, set()) | self.file_names.get(sentinel, set())
+        return self.address_parts[sentinel] if kind == "part" else self.digests[sentinel]
 
 
-def sentinels_of(drafts: list[Draft]) -> Sentinels:
+def sentinels_of(drafts: Sequence[Draft]) -> Sentinels:
     """The sentinels of all drafts together."""
-    passages: dict[bytes, set[str]] = {}
-    words: dict[str, set[str]] = {}
-    parts: dict[str, set[str]] = {}
-    digests: dict[str, set[str]] = {}
+    return Sentinels(
+        passages=_by_sentinel(drafts, _passages),
+        words=_by_sentinel(drafts, _words),
+        file_names=_by_sentinel(drafts, _file_names),
+        # /page/1/ is nobody's secret
+        address_parts=_by_sentinel(drafts, lambda draft: () if draft.slug.isdigit() else (draft.slug.lower(),)),
+        digests=_by_sentinel(drafts, _digests),
+    )
+
+
+def _by_sentinel(drafts: Sequence[Draft], sentinels: Callable[[Draft], Iterable[Key]]) -> dict[Key, set[str]]:
+    found: dict[Key, set[str]] = {}
     for draft in drafts:
-        for passage in _passages(draft):
-            passages.setdefault(passage, set()).add(draft.id)
-        for word in _words(draft):
-            words.setdefault(word, set()).add(draft.id)
-        if not draft.slug.isdigit():  # /page/1/ is nobody's secret
-            parts.setdefault(draft.slug.lower(), set()).add(draft.id)
-        for image_digest in _digests(draft):
-            digests.setdefault(image_digest, set()).add(draft.id)
-    return Sentinels(passages=_frozen(passages), words=_frozen(words), address_parts=_frozen(parts), digests=_frozen(digests))
-
-
-def _frozen(found: dict[Key, set[str]]) -> dict[Key, frozenset[str]]:
-    return {key: frozenset(ids) for key, ids in found.items()}
+        for sentinel in sentinels(draft):
+            found.setdefault(sentinel, set()).add(draft.id)
+    return found
 
 
 def _passages(draft: Draft) -> Iterator[bytes]:
-    title = draft.title.reveal()
+    texts = (draft.title.reveal(), draft.summary.reveal(), ADDRESSES.sub(" ", draft.body.reveal()))
+    yield from _passages_of(*texts)
+    # Everything is read with its escapes undone; a draft that speaks about %20 looks different then.
+    undone = tuple(map(undo_escapes, texts))
+    if undone != texts:
+        yield from _passages_of(*undone)
+
+
+def _passages_of(title: str, summary: str, text: str) -> Iterator[bytes]:
     squeezed = squeeze(title)
     # One plain word, or a very short title, stands in other people's texts too.
     if len(squeezed) >= SHORTEST_TITLE and (len(title.split()) > 1 or not title.isascii()):
         yield squeezed
-    text = ADDRESSES.sub(" ", draft.body.reveal())
-    pieces = [draft.summary.reveal(), *text.splitlines(), *SENTENCE_END.split(text)]
+    pieces = [summary, *text.splitlines(), *SENTENCE_END.split(text)]
     yield from {piece for piece in map(squeeze, pieces) if len(piece) >= STRETCH}
     whole = squeeze(text)
     yield from (whole[at : at + STRETCH] for at in range(0, len(whole) - STRETCH + 1, STRETCH))
@@ -79,6 +94,9 @@ def _words(draft: Draft) -> Iterator[str]:
     yield draft.id.lower()
     if _is_distinctive(draft.slug):
         yield draft.slug.lower()
+
+
+def _file_names(draft: Draft) -> Iterator[str]:
     for name in draft.files:
         if suffix(name) in IMAGE_TYPES and _is_distinctive(name.rsplit(".", 1)[0]):
             yield name.lower()

@@ -60,9 +60,9 @@ def _mapping(data: bytes, site: str) -> dict[str, object]:
         fields = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError):
         raise _corrupt(site) from None
-    if not isinstance(fields, dict):
+    if not isinstance(fields, dict) or not isinstance(fields.get("site"), str):
         raise _corrupt(site)
-    if fields.get("site") != site:
+    if fields["site"] != site:
         raise StoppedForSafety(
             "target-foreign", f"the target configured for {site} carries the claim of another site", next="publisher doctor"
         )

@@ -177,8 +177,8 @@ class DirectoryTarget:
             self._write_fence(fence)
             self._write_claim(ClaimFile(fence=fence, base=base, release=release.id, site=self._site))
             self._link(self._folders.folder(release.id).name)
-            os.utime(self._folders.folder(release.id))
             with suppress(OSError):  # the switch is done; what cannot be pruned is met again next time
+                os.utime(self._folders.folder(release.id))
                 self._folders.prune(keep=self._keep, always={release.id, base})
 
     def joined_update(self, release: Release, *, base: str, fence: Fence) -> BranchUpdate:

@@ -25,6 +25,9 @@ class Arena(Protocol):
     def actor(self, site: str = ...) -> Target:
         """A fresh actor, as another machine would be: nothing is shared but the place itself."""
 
+    def look(self) -> Live:
+        """What an onlooker, who changes nothing, finds there."""
+
     def stopping_actor(self, stop: Callable[[], None]) -> Target:
         """An actor that calls ``stop`` when all is decided and only the change itself is left; used in a forked process."""
 
@@ -58,19 +61,19 @@ class TargetContract:
         return release
 
     def test_nothing_is_there_at_first(self, arena: Arena) -> None:
-        assert arena.actor().look() == Live(release="", fence=None, base="")
+        assert arena.look() == Live(release="", fence=None, base="")
 
     def test_a_first_release_becomes_live(self, arena: Arena, first: Release) -> None:
-        assert arena.actor().look() == Live(release=first.id, fence=fence(1), base="")
+        assert arena.look() == Live(release=first.id, fence=fence(1), base="")
 
     def test_storing_makes_nothing_public(self, arena: Arena, releases: Callable[[str], Release]) -> None:
         arena.actor().store(releases("first"))
-        assert arena.actor().look() == Live(release="", fence=None, base="")
+        assert arena.look() == Live(release="", fence=None, base="")
 
     def test_a_second_release_replaces_its_base(self, arena: Arena, first: Release, releases: Callable[[str], Release]) -> None:
         second = releases("second")
         publish(arena.actor(), second, first.id, fence(2))
-        assert arena.actor().look() == Live(release=second.id, fence=fence(2), base=first.id)
+        assert arena.look() == Live(release=second.id, fence=fence(2), base=first.id)
 
     def test_an_earlier_release_can_be_made_live_again(
         self, arena: Arena, first: Release, releases: Callable[[str], Release]
@@ -78,7 +81,7 @@ class TargetContract:
         second = releases("second")
         publish(arena.actor(), second, first.id, fence(2))
         publish(arena.actor(), first, second.id, fence(3))
-        assert arena.actor().look() == Live(release=first.id, fence=fence(3), base=second.id)
+        assert arena.look() == Live(release=first.id, fence=fence(3), base=second.id)
 
     @pytest.mark.parametrize("base", ["", "sha256:" + "0" * 64])
     def test_a_wrong_base_is_refused_and_changes_nothing(
@@ -96,7 +99,7 @@ class TargetContract:
         with pytest.raises(StoppedForSafety) as stopped:
             publish(arena.actor(), releases("second"), releases("first").id, fence(1))
         assert stopped.value.code == "base-moved"
-        assert arena.actor().look() == Live(release="", fence=None)
+        assert arena.look() == Live(release="", fence=None)
 
     @pytest.mark.parametrize(
         "stale",
@@ -129,7 +132,7 @@ class TargetContract:
     ) -> None:
         restored = fence(1, epoch=2, epoch_id="d")
         publish(arena.actor(), releases("second"), first.id, restored)
-        assert arena.actor().look().fence == restored
+        assert arena.look().fence == restored
 
     def test_a_raised_fence_shuts_the_older_holder_out(
         self, arena: Arena, first: Release, releases: Callable[[str], Release]
@@ -137,12 +140,12 @@ class TargetContract:
         older = arena.actor()
         older.store(releases("second"))
         arena.actor().raise_fence(fence(3))
-        live = arena.actor().look()
+        live = arena.look()
         assert (live.release, live.base) == (first.id, "")
         assert live.fence == (fence(3) if arena.takes_claims else fence(1))
         with pytest.raises(StoppedForSafety):
             older.switch(releases("second"), base=first.id, fence=fence(2))
-        assert arena.actor().look().release == first.id
+        assert arena.look().release == first.id
 
     def test_raising_is_repeatable_and_never_lowers(self, arena: Arena, first: Release) -> None:
         if not arena.takes_claims:
@@ -155,31 +158,31 @@ class TargetContract:
                 arena.actor().raise_fence(stale)
             assert stopped.value.code == "fence-refused"
         assert arena.public() == before
-        assert arena.actor().look() == Live(release=first.id, fence=fence(3), base="")
+        assert arena.look() == Live(release=first.id, fence=fence(3), base="")
 
     def test_a_fence_can_be_raised_before_the_first_release(self, arena: Arena, releases: Callable[[str], Release]) -> None:
         if not arena.takes_claims:
             pytest.skip("in the ledger's own repository the claim is the fence")
         arena.actor().raise_fence(fence(2))
-        assert arena.actor().look() == Live(release="", fence=fence(2))
+        assert arena.look() == Live(release="", fence=fence(2))
         with pytest.raises(StoppedForSafety):
             publish(arena.actor(), releases("first"), "", fence(1))
         publish(arena.actor(), releases("first"), "", fence(2))
-        assert arena.actor().look() == Live(release=releases("first").id, fence=fence(2))
+        assert arena.look() == Live(release=releases("first").id, fence=fence(2))
 
     def test_repeating_a_switch_changes_nothing(self, arena: Arena, first: Release, releases: Callable[[str], Release]) -> None:
         second = releases("second")
         publish(arena.actor(), second, first.id, fence(2))
-        before = arena.actor().look()
+        before = arena.look()
         for _ in range(3):
             publish(arena.actor(), second, first.id, fence(2))
-        assert arena.actor().look() == before
+        assert arena.look() == before
 
     def test_a_foreign_change_is_seen_and_stops_the_next_switch(
         self, arena: Arena, first: Release, releases: Callable[[str], Release]
     ) -> None:
         arena.foreign_change()
-        assert arena.actor().look().release not in ("", first.id)
+        assert arena.look().release not in ("", first.id)
         before = arena.public()
         with pytest.raises(StoppedForSafety) as stopped:
             publish(arena.actor(), releases("second"), first.id, fence(2))
@@ -215,7 +218,7 @@ class TargetContract:
         stale.resume()
         assert stale.outcome() in ("fence-refused", "base-moved", "claim-lost")
         assert arena.public() == before
-        assert arena.actor().look() == Live(release=third.id, fence=fence(3), base=first.id)
+        assert arena.look() == Live(release=third.id, fence=fence(3), base=first.id)
 
     def test_of_many_at_once_one_switches(self, arena: Arena, first: Release, releases: Callable[[str], Release]) -> None:
         built = [releases(f"rival-{number}") for number in range(4)]
@@ -228,7 +231,7 @@ class TargetContract:
         # "not taken": git's server refused because a rival's push was under way and not to be seen yet.
         assert set(outcomes) <= {"ok", "fence-refused", "base-moved", "claim-lost", "switch-not-taken"}, outcomes
         winner = outcomes.index("ok")
-        live = arena.actor().look()
+        live = arena.look()
         assert (live.release, live.base) == (built[winner].id, first.id)
 
     def test_a_kill_anywhere_leaves_old_or_new_and_a_rerun_completes(
@@ -238,11 +241,11 @@ class TargetContract:
         for nth in itertools.count(1):
             release, held = releases(f"day-{nth}"), fence(nth + 1)
             outcome = in_process(lambda: publish(arena.dying_actor(nth, die_here), release, live, held))  # noqa: B023
-            found = arena.actor().look()
+            found = arena.look()
             assert found.release in (live, release.id), f"killed at step {nth}"
             seen.add(found.release == release.id)
             publish(arena.actor(), release, live, held)
-            assert arena.actor().look() == Live(release=release.id, fence=held, base=live)
+            assert arena.look() == Live(release=release.id, fence=held, base=live)
             live = release.id
             if outcome != "killed":
                 assert outcome == "ok"

@@ -47,12 +47,18 @@ def test_resolve(editor: Repository) -> None:
 def test_trees_and_blobs(editor: Repository) -> None:
     git, head = Git(editor.path), editor.head()
     assert [entry.path for entry in git.tree(head, "")] == ["-x/f", "a.txt", "d/b.txt", "d/e/ç ü.txt"]
-    assert [(entry.path, entry.kind) for entry in git.tree(head, "d", recursive=False)] == [("d/b.txt", "blob"), ("d/e", "tree")]
+    assert [(entry.path, entry.kind) for entry in git.tree(head, "d", recursive=False)] == [
+        ("d/b.txt", "blob"),
+        ("d/e", "tree"),
+    ]
     assert git.tree(head, "nowhere") == ()
     assert [entry.path for entry in git.tree(head, "-x")] == ["-x/f"]
     ids = git.blob_ids(head, ["a.txt", "d", "none", "d/e/ç ü.txt"])
     assert sorted(ids) == ["a.txt", "d/e/ç ü.txt"]
-    assert git.blobs([ids["a.txt"], ids["d/e/ç ü.txt"], ids["a.txt"]]) == {ids["a.txt"]: b"one\n", ids["d/e/ç ü.txt"]: b"three\n"}
+    assert git.blobs([ids["a.txt"], ids["d/e/ç ü.txt"], ids["a.txt"]]) == {
+        ids["a.txt"]: b"one\n",
+        ids["d/e/ç ü.txt"]: b"three\n",
+    }
     assert git.sizes([*ids.values(), "0" * 40]) == {ids["a.txt"]: 4, ids["d/e/ç ü.txt"]: 6}
     assert git.blob_at(head, "d/b.txt") == b"two\n"
     assert git.blob_at(head, "d") is None

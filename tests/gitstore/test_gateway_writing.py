@@ -29,7 +29,14 @@ def pair(tmp_path: Path) -> tuple[Repository, Repository]:
 def compose(git: Git, parent: str, changes: dict[str, bytes | None], message: str = "record\n", **more: object) -> str:
     parents = [parent] if parent else []
     return git.compose(
-        parents=parents, base_tree=parent, changes=changes, message=message, author="robot", email="robot@example.org", at=AT, **more
+        parents=parents,
+        base_tree=parent,
+        changes=changes,
+        message=message,
+        author="robot",
+        email="robot@example.org",
+        at=AT,
+        **more,
     )  # type: ignore[arg-type]
 
 
@@ -41,7 +48,9 @@ def test_a_commit_is_made_of_objects_only(pair: tuple[Repository, Repository]) -
     editor.write({"a.txt": "work in progress\n"})
     (editor.path / ".git" / "index.lock").write_text("left by a kill")
     before = {name: state for name, state in gitrepos.snapshot(editor.path).items() if "objects" not in name}
-    made = compose(Git(editor.path), editor.head(), {"d/b.txt": b"2\n", "x/y/z.txt": b"new\n", "a.txt": None}, "subject\n\nPlan: p\n")
+    made = compose(
+        Git(editor.path), editor.head(), {"d/b.txt": b"2\n", "x/y/z.txt": b"new\n", "a.txt": None}, "subject\n\nPlan: p\n"
+    )
     after = {name: state for name, state in gitrepos.snapshot(editor.path).items() if "objects" not in name}
     assert after == before
     assert editor.git("ls-tree", "-r", "--name-only", made).split() == ["d/b.txt", "d/e/c.txt", "x/y/z.txt"]
@@ -68,7 +77,7 @@ def test_trees_are_those_that_git_makes(pair: tuple[Repository, Repository], tmp
         tree = {name: data for name, data in chosen.items() if not any(other.startswith(name + "/") for other in chosen)}
         gone = rng.sample(sorted(tree), min(2, len(tree)))
         base = git.compose_tree(tree)
-        changes: dict[str, bytes | None] = {name: None for name in gone}
+        changes: dict[str, bytes | None] = dict.fromkeys(gone)
         top = git.compose(
             parents=[], base_tree=base, changes=changes | {"k/l": b"1"}, message="m", author="r", email="e@x", at=AT
         )
@@ -111,7 +120,9 @@ def test_paths_that_lead_elsewhere_are_never_written(pair: tuple[Repository, Rep
 
 
 @pytest.mark.parametrize("changes", [{"d": b"x"}, {"a.txt/x": b"x"}, {"n": b"1", "n/m": b"2"}])
-def test_files_and_folders_do_not_replace_each_other(pair: tuple[Repository, Repository], changes: dict[str, bytes | None]) -> None:
+def test_files_and_folders_do_not_replace_each_other(
+    pair: tuple[Repository, Repository], changes: dict[str, bytes | None]
+) -> None:
     with pytest.raises(Bug):
         compose(Git(pair[1].path), pair[1].head(), changes)
 
@@ -156,7 +167,9 @@ def test_remote_refs_match_whole_names(pair: tuple[Repository, Repository]) -> N
     assert list(git.remote_refs("origin", ["refs/tags/*"])) == ["refs/tags/v1"]
 
 
-def test_an_exact_lease_is_refused_after_the_ref_moved_even_if_we_fetched(pair: tuple[Repository, Repository], tmp_path: Path) -> None:
+def test_an_exact_lease_is_refused_after_the_ref_moved_even_if_we_fetched(
+    pair: tuple[Repository, Repository], tmp_path: Path
+) -> None:
     remote, editor = pair
     git, start = Git(editor.path), editor.head()
     mine = compose(git, start, {"n": b"mine"})

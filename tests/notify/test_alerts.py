@@ -24,6 +24,8 @@ NOTICE = wording.stopped(PLAN, "claim-lost", "fence 7 was superseded by fence 8"
 class Answering:
     """A channel whose outcomes are given by recipient."""
 
+    idempotent = False
+
     def __init__(self, outcomes: dict[str, Outcome]) -> None:
         self.outcomes = outcomes
         self.messages: list[Message] = []

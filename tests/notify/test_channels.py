@@ -23,6 +23,8 @@ def make(tmp_path: Path, kind: str, options: dict[str, Any]) -> Any:
 def test_kinds(tmp_path: Path) -> None:
     assert isinstance(make(tmp_path, "file", {"path": "out.jsonl"}), FileChannel)
     assert isinstance(make(tmp_path, "smtp", SMTP), SmtpChannel)
+    assert make(tmp_path, "file", {"path": "out.jsonl"}).idempotent
+    assert not make(tmp_path, "smtp", SMTP).idempotent
     assert isinstance(make(tmp_path, "smtp", {**SMTP, "port": "2525", "timeout": 5, "security": "tls"}), SmtpChannel)
 
 

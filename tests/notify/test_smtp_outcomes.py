@@ -5,6 +5,9 @@ Before the final dot: refused, nothing was sent. An answer to the dot decides. S
 
 from __future__ import annotations
 
+import socket
+import struct
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ from publisher.notify import smtp_delivery
 from publisher.notify.channels import make_channel
 from publisher.notify.outcomes import Outcome
 from publisher.ports import Message
-from tests.support.mail import smtp_script
+from tests.support.mail import Endless, smtp_script
 from tests.support.raw_server import RawServer, Talk, raw_server, silent
 
 
@@ -98,9 +101,6 @@ def test_the_answer_to_the_dot_decides(answer: bytes | None, expected: tuple[str
 
 
 def test_a_reset_after_the_dot_is_unknown() -> None:
-    import socket
-    import struct
-
     def talk(server: RawServer, sock: socket.socket) -> None:
         smtp_script({".": None})(server, sock)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -120,21 +120,25 @@ def test_what_happens_after_the_answer_changes_nothing() -> None:
 
 
 def test_a_server_that_hangs_up_in_the_middle_of_the_text_never_saw_the_dot() -> None:
-    def talk(server: RawServer, sock: object) -> None:
-        import socket
-        from typing import cast
-
-        connection = cast(socket.socket, sock)
-        connection.sendall(b"220 here\r\n")
-        with connection.makefile("rb") as lines:
+    def talk(server: RawServer, sock: socket.socket) -> None:
+        sock.sendall(b"220 here\r\n")
+        with sock.makefile("rb") as lines:
             for line in lines:
-                verb = line[:4]
-                connection.sendall(b"354 go\r\n" if verb == b"DATA" else b"250 ok\r\n")
-                if verb == b"DATA":
+                sock.sendall(b"354 go\r\n" if line == b"DATA\r\n" else b"250 ok\r\n")
+                if line == b"DATA\r\n":
                     lines.readline()
                     return
 
     assert outcome(talk, text="x" * 70 + "\n" + ("y" * 70 + "\n") * 200_000) == ("refused", "dropped")
+
+
+def test_a_reply_stretched_for_ever_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = time.monotonic()
+    with raw_server(smtp_script({}, greeting=Endless(b"220-patience\r\n"))) as server:
+        assert send(server.port, timeout=1) == ("refused", "timeout")
+    monkeypatch.setattr(smtp_delivery, "ANSWER_SECONDS", 0.3)
+    assert outcome(smtp_script({".": Endless(b"250-patience\r\n")})) == ("unknown", "no-answer")
+    assert time.monotonic() - start < 10
 
 
 def test_a_silent_server_is_left_before_anything_is_sent() -> None:

@@ -34,7 +34,11 @@ class Repository:
 
     def git(self, *arguments: str, stdin: bytes | None = None, check: bool = True) -> str:
         done = subprocess.run(
-            ["git", *arguments], cwd=self.path, env=environment(self.who, MOMENT + self.commits), input=stdin, capture_output=True
+            ["git", *arguments],
+            cwd=self.path,
+            env=environment(self.who, MOMENT + self.commits),
+            input=stdin,
+            capture_output=True,
         )
         if check and done.returncode != 0:
             raise AssertionError(f"git {' '.join(arguments)}: {done.stderr.decode('utf-8', 'replace')}")
@@ -87,7 +91,10 @@ def script_at(path: Path, script: str) -> Path:
 def bare(path: Path) -> Repository:
     """A fresh bare repository whose default branch is main."""
     subprocess.run(
-        ["git", "init", "--quiet", "--bare", "--initial-branch=main", str(path)], env=environment(), check=True, capture_output=True
+        ["git", "init", "--quiet", "--bare", "--initial-branch=main", str(path)],
+        env=environment(),
+        check=True,
+        capture_output=True,
     )
     return Repository(path, "remote")
 

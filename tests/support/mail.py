@@ -28,6 +28,14 @@ class Mailbox:
     raw: list[bytes] = field(default_factory=list)
     greetings: list[str] = field(default_factory=list)
     logins: list[str] = field(default_factory=list)
+    users: Mapping[str, str] | None = None
+
+    async def handle_MAIL(self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]) -> str:
+        if self.users is not None and not session.authenticated:
+            return "530 5.7.0 authentication required"
+        envelope.mail_from = address
+        envelope.mail_options.extend(options)
+        return "250 OK"
 
     async def handle_EHLO(
         self, server: SMTP, session: Session, envelope: Envelope, hostname: str, lines: list[str]
@@ -55,17 +63,19 @@ def mail_server(
     tls: ssl.SSLContext | None = None, *, implicit: bool = False, users: Mapping[str, str] | None = None
 ) -> Iterator[Mailbox]:
     """An SMTP server on a free port of 127.0.0.1. ``tls`` is offered by STARTTLS, or spoken at once when ``implicit``."""
-    box = Mailbox()
+    box = Mailbox(users=users)
 
     def check(server: Any, session: Any, envelope: Any, mechanism: str, data: Any) -> AuthResult:
         login = cast(LoginPassword, data)
         box.logins.append(login.login.decode())
-        return AuthResult(success=(users or {}).get(login.login.decode()) == login.password.decode())
+        success = (users or {}).get(login.login.decode()) == login.password.decode()
+        return AuthResult(success=success, handled=False)  # "handled" would mean that the answer was already sent
 
     def protocol() -> SMTP:
         options: dict[str, Any] = {"hostname": "mail.test", "tls_context": None if implicit else tls}
         if users is not None:
-            options |= {"authenticator": check, "auth_required": True, "auth_require_tls": tls is not None and not implicit}
+            # Where TLS is spoken at once, aiosmtpd does not count it as TLS; that a login is needed, handle_MAIL says.
+            options |= {"authenticator": check, "auth_require_tls": tls is not None and not implicit}
         return SMTP(box, loop=asyncio.get_running_loop(), **options)
 
     ready = threading.Event()
@@ -82,7 +92,8 @@ def mail_server(
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
-        await asyncio.sleep(0)
+        for _ in range(10):  # transports close their sockets in callbacks of callbacks
+            await asyncio.sleep(0)
 
     thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), daemon=True)
     thread.start()
@@ -93,6 +104,10 @@ def mail_server(
         loop.call_soon_threadsafe(stop.set)
         thread.join(10)
         loop.close()
+
+
+class Endless(bytes):
+    """An answer that is repeated until the test is over."""
 
 
 def smtp_script(
@@ -113,6 +128,8 @@ def smtp_script(
             server.over.wait()
             return False
         sock.sendall(answer)
+        while isinstance(answer, Endless) and not server.over.wait(0.05):
+            sock.sendall(answer)
         return True
 
     def talk(server: RawServer, sock: socket.socket) -> None:
@@ -129,6 +146,6 @@ def smtp_script(
                 in_data = False
                 if not say(server, sock, script.get(verb, b"502 what\r\n")):
                     return
-                in_data = verb == "DATA"
+                in_data = verb == "DATA" and (script["DATA"] or b"").startswith(b"354")
 
     return talk

@@ -115,7 +115,10 @@ CHANGING = {"os.rename", "os.mkdir", "os.symlink", "os.remove", "os.rmdir", "os.
 
 
 def on_change(below: Path, do: Callable[[str, str, int], None]) -> None:
-    """Calls ``do(event, path, nth)`` right before each change that this process makes below a folder. Lasts for ever: fork first."""
+    """Calls ``do(event, path, nth)`` right before each change that this process makes below a folder.
+
+    It lasts as long as the process: fork first.
+    """
     count = 0
     inside = str(below)
 
@@ -149,14 +152,14 @@ def run_git(folder: Path, *arguments: str, stdin: bytes = b"") -> str:
 
 def bare_repository(folder: Path) -> Path:
     folder.mkdir(parents=True)
-    run_git(folder, "init", "--quiet", "--bare", "-b", "main")
+    run_git(folder, "init", "--quiet", "--template=", "--bare", "-b", "main")
     return folder
 
 
 def clone(folder: Path) -> Git:
     """An empty clone of an actor's own."""
     folder.mkdir(parents=True)
-    run_git(folder, "init", "--quiet", "-b", "main")
+    run_git(folder, "init", "--quiet", "--template=", "-b", "main")
     return Git(folder)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,10 +15,22 @@ from pathlib import Path
 import pytest
 
 from publisher.domain.article import CLAIM_PATH, Release
+from publisher.domain.fingerprint import release_id
 from publisher.errors import ComeBackLater, NeedsPerson, Refusal, StoppedForSafety
 from publisher.ports import Live
 from publisher.targets.directory import DirectoryTarget
-from tests.support.target_actors import SITE, Actor, at, fence, files_below, in_process, make_release, on_change, stop_here
+from tests.support.target_actors import (
+    SITE,
+    Actor,
+    at,
+    die_here,
+    fence,
+    files_below,
+    in_process,
+    make_release,
+    on_change,
+    stop_here,
+)
 
 Releases = Callable[[str], Release]
 
@@ -51,7 +65,7 @@ def test_the_layout_on_disk(root: Path, releases: Releases) -> None:
     first = releases("first")
     publish(root, first, "", 1)
     name = first.id.removeprefix("sha256:")
-    assert os.readlink(root / "current") == f"releases/{name}"
+    assert (root / "current").readlink() == Path(f"releases/{name}")
     assert sorted(path.name for path in root.iterdir()) == ["current", "fence.json", "incoming", "lock", "releases"]
     assert list((root / "incoming").iterdir()) == []
     claim = {
@@ -75,9 +89,9 @@ def test_looking_writes_nothing_and_needs_no_folder(root: Path, releases: Releas
     assert target(root).look() == Live(release="", fence=None)
     assert not root.exists()
     publish(root, releases("first"), "", 1)
-    before = list(files_below(root)), os.stat(root).st_mtime_ns
+    before = list(files_below(root)), root.stat().st_mtime_ns
     target(root).look()
-    assert (list(files_below(root)), os.stat(root).st_mtime_ns) == before
+    assert (list(files_below(root)), root.stat().st_mtime_ns) == before
 
 
 # --- the lock -----------------------------------------------------------------------------------------------------------------
@@ -90,9 +104,15 @@ def test_an_actor_stopped_inside_the_lock_is_named_and_finishes_when_it_wakes(
     first, second, third = releases("first"), releases("second"), releases("third")
     publish(root, first, "", 1)
     target(root).store(second)
+    stops: list[str] = []
+
+    def once(event: str, path: str, nth: int) -> None:
+        if event == moment and not stops:
+            stops.append(path)
+            stop_here()
 
     def switch_and_stop() -> None:
-        on_change(root, lambda event, path, nth: stop_here() if event == moment else None)
+        on_change(root, once)
         target(root).switch(second, base=first.id, fence=fence(2))
 
     stopped = Actor.start(switch_and_stop)
@@ -104,20 +124,28 @@ def test_an_actor_stopped_inside_the_lock_is_named_and_finishes_when_it_wakes(
         refusal = refused(act)
         assert isinstance(refusal, ComeBackLater)
         assert refusal.code == "target-locked"
-        assert f"process {stopped.pid} on {os.uname().nodename} since 2026-12-01T01:00:00Z" in refusal.says
-    assert target(root).look().release == first.id
-    target(root).store(third)  # storing waits for nobody
-    while not target(root).look().release == second.id:  # each rename and each link stops it once more
-        stopped.resume()
-        _, status = os.waitpid(stopped.pid, os.WUNTRACED)
-        if not os.WIFSTOPPED(status):
-            break
+        assert f"process {stopped.pid} on {socket.gethostname()} since 2026-12-01T01:00:00Z" in refusal.says
+    assert target(root).look().release == first.id  # looking waits for nobody
+    target(root).store(third)  # nor does storing
+    stopped.resume()
+    assert stopped.outcome() == "ok"
     assert target(root).look() == Live(release=second.id, fence=fence(2), base=first.id)
-    if os.WIFSTOPPED(status):
-        os.kill(stopped.pid, 9)  # dying inside the lock frees it
-        os.waitpid(stopped.pid, 0)
     publish(root, third, second.id, 3)
     assert target(root).look().release == third.id
+
+
+def test_an_actor_that_dies_inside_the_lock_blocks_nobody(root: Path, releases: Releases) -> None:
+    first, second = releases("first"), releases("second")
+    publish(root, first, "", 1)
+
+    def switch_and_die() -> None:
+        on_change(root, lambda event, path, nth: die_here() if event == "os.symlink" else None)
+        publish(root, second, first.id, 2)
+
+    assert in_process(switch_and_die) == "killed"
+    assert b'"pid"' in (root / "lock").read_bytes()
+    target(root, lock_wait=0).raise_fence(fence(3))
+    assert target(root).look() == Live(release=first.id, fence=fence(3))
 
 
 def test_a_lock_file_that_somebody_removed_guards_again(root: Path, releases: Releases) -> None:
@@ -174,6 +202,8 @@ STRANGE: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("what", STRANGE)
 def test_what_publisher_does_not_make_stops_and_stays(root: Path, releases: Releases, what: str) -> None:
+    if what == "a name that is no text" and sys.platform == "darwin":
+        pytest.skip("macOS has no such names")
     first = releases("first")
     publish(root, first, "", 1)
     STRANGE[what](root)
@@ -249,8 +279,6 @@ def test_a_path_that_leads_out_is_never_written(root: Path, tmp_path: Path, path
     good = make_release(tmp_path / "built", "good")
     bad = Release(id=good.id, files={**good.files, path: good.files["index.html"]}, root=good.root)
     assert refused(lambda: target(root).store(bad)).code == "release-inconsistent"
-    from publisher.domain.fingerprint import release_id
-
     bad = Release(id=release_id(bad.files), files=bad.files, root=bad.root)
     assert refused(lambda: target(root).store(bad)).code in ("release-path", "release-inconsistent")
     assert not root.exists()
@@ -338,8 +366,9 @@ def test_a_folder_that_may_not_be_written_is_a_person_s_matter(open_folder: Path
             try:
                 act()
             except NeedsPerson as refusal:
-                assert "public" in refusal.says and str(open_folder) not in str(refusal)
-                raise
+                # The path as configured, and nothing of where that is on this machine.
+                told = "public" in refusal.says and str(open_folder) not in str(refusal)
+                raise refusal if told else RuntimeError(str(refusal))
 
         return in_process(as_nobody)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from publisher.domain.article import CLAIM_PATH
+from publisher.ports import Live
 from publisher.targets.directory import DirectoryTarget
 from tests.contracts.target_contract import TargetContract
 from tests.support.target_actors import SITE, at, files_below, on_change
@@ -22,6 +23,9 @@ class DirectoryArena:
 
     def actor(self, site: str = SITE) -> DirectoryTarget:
         return DirectoryTarget(self.root, shown="public", site=site, now=at)
+
+    def look(self) -> Live:
+        return self.actor().look()
 
     def stopping_actor(self, stop: Callable[[], None]) -> DirectoryTarget:
         def at_the_lock(event: str, path: str, nth: int) -> None:

@@ -27,9 +27,17 @@ class RepositoryArena:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.remote = bare_repository(folder / "site.git")
+        self._onlooker: Any = None
 
     def actor(self, site: str = SITE) -> Any:
         return self._over(self._clone(), site)
+
+    def look(self) -> Live:
+        if self._onlooker is None:
+            self._onlooker = self.actor()
+        live = self._onlooker.look()
+        assert isinstance(live, Live)
+        return live
 
     def _clone(self) -> Any:
         return clone(self.folder / f"clone-{secrets.token_hex(6)}")

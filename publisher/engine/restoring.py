@@ -1,0 +1,332 @@
+"""Restoring a ledger that is lost or older than the public site, from public facts; and repairing a target from the ledger.
+
+Rules:
+* public facts come first: the manifest on the configured domain and the bytes at the target; unreachable is not absent;
+* nothing is selected: every article in the manifest is recorded as public with the id, URL, GUID and date found there;
+* its text is rebuilt from approved sources, and believed only when the whole release builds to the id that is live;
+* a restore starts a higher epoch with a new random id, so that a fencing number of the lost ledger is worth nothing;
+* plans whose articles are all public are recorded as restored: nothing of them runs again, announcements included.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+from publisher.domain.article import MANIFEST_PATH, ManifestEntry, PublicArticle
+from publisher.domain.business_calendar import in_utc, with_offset
+from publisher.domain.claim import Fence
+from publisher.domain.fingerprint import article_fingerprint, digest, short, tree_digest
+from publisher.domain.history import PublicText
+from publisher.domain.ledger_events import EventType, NewEvent
+from publisher.domain.plan import ChangeAction, Kind, Plan, PlannedArticle, Presentation
+from publisher.domain.public_pages import absolute
+from publisher.domain.site_content import Content
+from publisher.engine.bench import Doors
+from publisher.engine.site_view import SiteView, load
+from publisher.errors import ComeBackLater, NeedsPerson, Refusal, StoppedForSafety
+from publisher.ports import Assembler, Batch, Tips
+
+MOST_PRESENTATIONS = 60
+MOST_ROUNDS = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicSite:
+    """What the public site says about itself."""
+
+    entries: tuple[ManifestEntry, ...] = ()
+    withdrawn: tuple[Mapping[str, str], ...] = ()
+
+
+@dataclass(kw_only=True)
+class Restored:
+    """What a restore found and wrote."""
+
+    site: str
+    epoch: int
+    release: str
+    articles: int
+    plans: list[str] = field(default_factory=list)
+
+
+def read_public(doors: Doors, view: SiteView) -> PublicSite:
+    """The public manifest. ``ComeBackLater`` when the site cannot be read; an empty site only for a definite 404."""
+    url = absolute(view.site.url, MANIFEST_PATH)
+    seen = doors.probes(view.site).look([url], seconds=20.0, bust=doors.new_nonce()[:12])[url]
+    if seen.status in (404, 410):
+        return PublicSite()
+    if seen.status != 200 or seen.problem:
+        raise ComeBackLater(
+            "public-unreadable", f"the public manifest cannot be read ({seen.problem or seen.status}); unreadable is not absent",
+            next="publisher reconcile --restore, when the site answers",
+        )  # fmt: skip
+    return _parse(seen.body, view.site.id)
+
+
+def _parse(body: bytes, site: str) -> PublicSite:
+    try:
+        data = json.loads(body)
+        entries = tuple(ManifestEntry(**item) for item in data["articles"])
+        withdrawn = tuple(dict(item) for item in data.get("withdrawn", ()))
+    except (ValueError, TypeError, KeyError):
+        raise StoppedForSafety(
+            "foreign-manifest", "the public manifest is not one of publisher's", next="publisher doctor"
+        ) from None
+    if data.get("site") != site:
+        raise StoppedForSafety(
+            "foreign-site", f"the domain shows another site than {site}; nothing was restored from it", next="publisher doctor"
+        )
+    return PublicSite(entries=entries, withdrawn=withdrawn)
+
+
+def restore(doors: Doors, assembler: Assembler, site_id: str) -> Restored:
+    """Rebuilds the ledger of a site from public facts and approved sources. Repeatable: a second one changes the epoch only."""
+    tips = doors.records.refresh()
+    view = load(doors.reads, doors.forge, tips, site_id)
+    public = read_public(doors, view)
+    live = doors.target(view.site).look()
+    if not public.entries and live.release and not public.withdrawn:
+        raise StoppedForSafety(
+            "target-not-public", "the target holds a release, but its domain shows no manifest", next="publisher doctor"
+        )
+    source = Sources(doors=doors, view=view, plans=_all_plans(doors, view))
+    found = _reproduce(source, assembler, public, live.release) if public.entries else None
+    events = _events(view, source, public, found, live.release, doors)
+    tips = _write(doors, view, tips, events)
+    epoch = events.epoch
+    fence = Fence(epoch=epoch.fields["epoch"], epoch_id=epoch.fields["epoch_id"], number=0, nonce=doors.new_nonce())
+    target = doors.target(view.site)
+    if target.can_fence:
+        doors.progress("raising the fence at the target to the new epoch")
+        target.raise_fence(fence)
+    return Restored(
+        site=site_id, epoch=fence.epoch, release=live.release, articles=len(public.entries), plans=sorted(events.plans)
+    )  # fmt: skip
+
+
+# --- texts --------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class Sources:
+    """Where the text of a public article can come from: records that survived, approved plans, the draft with its id."""
+
+    doors: Doors
+    view: SiteView
+    plans: tuple[Plan, ...]
+
+    def candidates(self, entry: ManifestEntry) -> tuple[PublicText, ...]:
+        """Possible public texts of an article, the most likely first, without repeats."""
+        texts = [text for (name, _), text in self.view.production.content.known.items() if name == entry.id]
+        current = self.view.production.content.texts.get(entry.id)
+        found = [*([current] if current else []), *reversed(texts)]
+        naming = [(plan, article) for plan in self.plans for article in plan.articles if article.id == entry.id]
+        for plan, article in sorted(naming, key=lambda pair: pair[0].publish_at, reverse=True):
+            text = self._from_plan(entry, plan, article)
+            if text:
+                found.insert(0, text)
+        if not found:
+            found = [text for text in [self._from_draft(entry)] if text]
+        unique = {
+            text.digest: text for text in found if (text.url, text.guid, text.date) == (entry.url, entry.guid, entry.date)
+        }
+        return tuple(unique.values())
+
+    def _from_plan(self, entry: ManifestEntry, plan: Plan, article: PlannedArticle) -> PublicText | None:
+        commit = plan.sources or self.doors.reads.last_change(self.view.tips.default, f"plans/{plan.path}.yaml")
+        correction = plan.kind is Kind.CHANGE
+        updated = with_offset(plan.publish_at) if correction else ""
+        return self._text(entry, commit, article.source, plan.path, updated, article.fingerprint)
+
+    def _from_draft(self, entry: ManifestEntry) -> PublicText | None:
+        reads, view = self.doors.reads, self.view
+        for source in reads.draft_sources(view.tips.drafts, view.site.id):
+            try:
+                if reads.draft(view.tips.drafts, source).id == entry.id:
+                    return self._text(entry, view.tips.drafts, source, "", "", "")
+            except Refusal:
+                continue  # a draft in progress cannot be this public article's source
+        return None
+
+    def _text(
+        self, entry: ManifestEntry, commit: str, source: str, plan: str, updated: str, fingerprint: str
+    ) -> PublicText | None:
+        try:
+            draft = self.doors.reads.draft(commit, source)
+        except Refusal:
+            return None
+        files = {name: digest(data) for name, data in draft.files.items()}
+        if fingerprint and article_fingerprint(files, draft.salt) != fingerprint:
+            return None
+        article = PublicArticle(
+            id=entry.id, url=entry.url, guid=entry.guid, title=draft.title.reveal(), summary=draft.summary.reveal(),
+            category=draft.category, tags=draft.tags, date=entry.date, updated=updated, body=draft.body.reveal(),
+            files={name: data for name, data in draft.files.items() if name != "index.md"},
+        )  # fmt: skip
+        form = self.doors.builder.public_form(draft, article)
+        digests = {name: digest(data) for name, data in form.items()}
+        return PublicText(
+            id=entry.id, url=entry.url, guid=entry.guid, date=entry.date, updated=updated, digest=tree_digest(digests),
+            files={name: (self.doors.records.keep(data), digests[name]) for name, data in form.items()},
+            category=draft.category, plan=plan,
+        )  # fmt: skip
+
+    def presentations(self, assembler: Assembler) -> Iterator[Presentation]:
+        """Possible presentations: recorded ones, approved presentation changes, then the commits of approved plans, newest first."""
+        if self.view.production.presentation:
+            yield Presentation(**self.view.production.presentation)
+        for plan in sorted(self.plans, key=lambda item: item.publish_at, reverse=True):
+            if plan.presentation:
+                yield plan.presentation
+        seen = set()
+        for plan in sorted(self.plans, key=lambda item: item.publish_at):
+            commit = self.doors.reads.last_change(self.view.tips.default, f"plans/{plan.path}.yaml")
+            found = assembler.presentation_at(commit) if commit else None
+            if found and found.digest not in seen:
+                seen.add(found.digest)
+                yield found
+        yield assembler.presentation_at(self.view.tips.default)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reproduced:
+    content: Content
+    presentation: Presentation
+
+
+def _all_plans(doors: Doors, view: SiteView) -> tuple[Plan, ...]:
+    files = doors.reads.plans(view.tips.default, view.site.id)
+    return tuple(file.plan for file in files if file.plan)
+
+
+def _reproduce(source: Sources, assembler: Assembler, public: PublicSite, release: str) -> Reproduced:
+    """Texts and presentation whose release has the id that is live; ``StoppedForSafety`` when none has."""
+    choices = {entry.id: source.candidates(entry) for entry in public.entries}
+    missing = [name for name, texts in choices.items() if not texts]
+    if missing:
+        raise NeedsPerson(
+            "no-source",
+            f"no approved source gives the public text of {', '.join(missing)}",
+            next="bring the sources back, then again",
+        )
+    pages = {entry.id: entry.digest for entry in public.entries}
+    for presentation in islice(source.presentations(assembler), MOST_PRESENTATIONS):
+        found = _try(source, assembler, presentation, choices, pages, public, release)
+        if found:
+            return found
+    raise StoppedForSafety(
+        "not-reproducible",
+        f"no approved sources and presentation build the live release {short(release)}; nothing was recorded",
+        next="publisher doctor",
+    )
+
+
+def _try(
+    source: Sources,
+    assembler: Assembler,
+    presentation: Presentation,
+    choices: Mapping[str, Sequence[PublicText]],
+    pages: Mapping[str, str],
+    public: PublicSite,
+    release: str,
+) -> Reproduced | None:
+    picks = dict.fromkeys(choices, 0)
+    for _ in range(MOST_ROUNDS):
+        texts = {name: choices[name][index] for name, index in picks.items()}
+        content = Content(texts=texts, withdrawn={item["id"]: item for item in public.withdrawn})
+        built = assembler.build(content, presentation)
+        if built.id == release:
+            return Reproduced(content=content, presentation=presentation)
+        wrong = [name for name, text in texts.items() if _page(built.files, text.url) != pages[name]]
+        turned = [name for name in wrong if picks[name] + 1 < len(choices[name])]
+        if not turned:
+            return None
+        for name in turned:
+            picks[name] += 1
+    return None
+
+
+def _page(files: Mapping[str, str], url: str) -> str:
+    return files.get(url.strip("/") + "/index.html", "")
+
+
+# --- records -------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class RestoreEvents:
+    epoch: NewEvent
+    by_path: dict[str, list[NewEvent]]
+    plans: list[str]
+
+
+def _events(
+    view: SiteView, source: Sources, public: PublicSite, found: Reproduced | None, release: str, doors: Doors
+) -> RestoreEvents:
+    now = in_utc(doors.clock.now())
+    number = view.standing.epoch + 1
+    epoch = NewEvent(type=EventType.EPOCH, fields={"epoch": number, "epoch_id": doors.new_nonce(), "reason": "restored"})
+    by_path: dict[str, list[NewEvent]] = {f"{view.site.id}/claims/{now[:4]}": [epoch]}
+    if found:
+        fields = {
+            "deployment": view.production.deployment + 1, "release": release, "why": "restored",
+            "puts": [{**text.as_data()} for text in found.content.texts.values()],
+            "withdraws": [dict(item) for item in public.withdrawn],
+            "presentation": {
+                "commit": found.presentation.commit, "output": found.presentation.output, "digest": found.presentation.digest,
+            },
+        }  # fmt: skip
+        by_path[f"{view.site.id}/baseline/{number:04d}"] = [NewEvent(type=EventType.BASELINE, fields=fields)]
+    plans = []
+    for plan in source.plans:
+        history = view.plans[plan.path].history if plan.path in view.plans else None
+        if (history is None or not history.over) and _is_public(plan, public, found):
+            urls = [absolute(view.site.url, article.url) for article in plan.articles]
+            fields = {"payload": plan.payload, "release": release, "urls": urls}
+            by_path[plan.path] = [NewEvent(type=EventType.RESTORED, fields=fields)]
+            plans.append(plan.path)
+    return RestoreEvents(epoch=epoch, by_path=by_path, plans=plans)
+
+
+def _is_public(plan: Plan, public: PublicSite, found: Reproduced | None) -> bool:
+    """Whether everything that a plan would make public is public already."""
+    if plan.action is ChangeAction.WITHDRAW:
+        return {item.id for item in plan.withdrawals} <= {item["id"] for item in public.withdrawn}
+    if plan.action is ChangeAction.PRESENTATION:
+        return bool(found and plan.presentation and plan.presentation.digest == found.presentation.digest)
+    if plan.action is ChangeAction.CORRECT:
+        return bool(found) and all(
+            found.content.texts[a.id].plan == plan.path for a in plan.articles if a.id in found.content.texts
+        )
+    ids = {entry.id for entry in public.entries} | {item["id"] for item in public.withdrawn}
+    return bool(plan.articles) and set(plan.article_ids) <= ids
+
+
+def _write(doors: Doors, view: SiteView, tips: Tips, events: RestoreEvents) -> Tips:
+    batch = Batch(
+        events=events.by_path,
+        message=f"{view.site.id}: restored from the public site, epoch {events.epoch.fields['epoch']}\n\nBy: {doors.actor}",
+    )
+    if not tips.state:
+        return doors.records.start(tips, view.instance.state_branch, batch, doors.clock.now())
+    commit = doors.records.compose(tips, batch, doors.clock.now())
+    landing = doors.records.publish(tips, commit)
+    if not landing.landed:
+        raise ComeBackLater(
+            "state-branch-moved", "the ledger was written meanwhile; nothing was restored", next="publisher reconcile --restore"
+        )
+    return replace(landing.tips)
+
+
+# --- repair --------------------------------------------------------------------------------------------------------------------
+
+
+def live_presentation(view: SiteView) -> Presentation:
+    value: Mapping[str, Any] | None = view.production.presentation
+    if value is None:
+        raise NeedsPerson("nothing-published", "the ledger records no deploy", next="publisher status")
+    return Presentation(**value)
