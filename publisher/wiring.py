@@ -118,12 +118,9 @@ class Wired:
 
     @cached_property
     def alerts(self) -> Alerts:
-        from publisher.notify.alerts import Notices, StderrAlerts
-        from publisher.notify.channels import make_channel
+        from publisher.notify.alerts import make_alerts
 
-        if self.instance.alerts is None:
-            return StderrAlerts()
-        return Notices(make_channel(self.instance.alerts, self.root, self.environment), self.instance.on_call)
+        return make_alerts(self.instance.alerts, self.root, self.environment, self.instance.on_call)
 
     @property
     def actor(self) -> str:
@@ -203,3 +200,10 @@ def git_at(path: Path) -> GitWrites:
     from publisher.gitstore.gateway import Git
 
     return Git(path)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Writes a file of the working tree whole or not at all."""
+    from publisher.gitstore.working_tree import write_file as write
+
+    write(path, data)

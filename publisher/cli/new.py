@@ -146,7 +146,9 @@ def _category(root: Path, site: Site, named: str | None) -> str:
     if named is None:
         return shares[0] if shares else "note"
     if not is_safe_name(named):
-        raise UsageProblem("bad-category", "a category is small letters, digits and hyphens", next="publisher new --category NAME")
+        raise UsageProblem(
+            "bad-category", "a category is small letters, digits and hyphens", next="publisher new --category NAME"
+        )
     if shares and named not in shares:
         output.note(f"publisher: category {named} has no share in plans/{site.id}/policy.yaml; it will not be planned yet")
     return named

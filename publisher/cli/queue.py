@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
+from types import ModuleType
 
 import click
 
@@ -54,7 +55,9 @@ class Opened:
         near = get_close_matches(article, ids, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise UsageProblem(
-            "not-queued", f"{article!a} is not in the queue of {self.site.id}{hint}", next=f"publisher queue list --site {self.site.id}"
+            "not-queued",
+            f"{article!a} is not in the queue of {self.site.id}{hint}",
+            next=f"publisher queue list --site {self.site.id}",
         )
 
 
@@ -64,7 +67,7 @@ def _opened(asked: Asked, site: str | None, verb: str) -> Opened:
     root = working_tree.find_root(asked.start)
     instance = working_tree.read_instance(root)
     chosen = site_of(instance, site, f"queue {verb}")
-    return Opened(asked=asked, root=root, instance=instance, site=chosen, queue=working_tree.read_queue(root, chosen.id))
+    return Opened(asked=asked, root=root, instance=instance, site=chosen, queue=_file().read(root, chosen.id))
 
 
 # --- list -------------------------------------------------------------------------------------------------------------------
@@ -80,7 +83,10 @@ def list_(asked: Asked, site: str | None) -> None:
     if asked.as_json:
         output.say_json({"schema": "publisher.queue/1", "site": opened.site.id, "articles": rows})
         return
-    shown = [[row["position"], row["id"], row["source"], row["category"], "held" if row["held"] else "", row["draft"]] for row in rows]
+    shown = [
+        [row["position"], row["id"], row["source"], row["category"], "held" if row["held"] else "", row["draft"]]
+        for row in rows
+    ]
     output.table(["#", "ID", "SOURCE", "CATEGORY", "HELD", "DRAFT"], shown)
     if not rows:
         output.note("the queue is empty; next: publisher queue add drafts/SITE/SLUG")
@@ -129,15 +135,165 @@ def add(asked: Asked, drafts: tuple[str, ...], before: str | None, site: str | N
 
     Adding what is queued already changes nothing.
     """
-    opened = _opened_for(asked, site, drafts)
+    opened = _opened(asked, site or _site_in(asked.start, drafts[0]), "add")
     position = len(opened.queue) if before is None else opened.position(before)
-    entries = [_entry(opened, draft) for draft in drafts]
-    fresh = list(dict.fromkeys(entry for entry in entries if entry not in [replace(old, held=False) for old in opened.queue]))
-    _require_new(opened, fresh)
-    for entry in entries:
-        if entry not in fresh:
-            output.note(f"{entry.id} is in the queue already, at {opened.position(entry.id) + 1} of {len(opened.queue)}")
-    if fresh:
-        after = [*opened.queue[:position], *fresh, *opened.queue[position:]]
-        _write(opened, after, lambda lines, line: [lines.insert(position + n, line(e)) for n, e in enumerate(fresh)])
-    _tell(opened, after if fresh else opened.queue, [entry.id for entry in entries])
+    entries = list(dict.fromkeys(_entry(opened, draft) for draft in drafts))
+    fresh = [entry for entry in entries if not _is_queued(opened, entry)]
+    queue = _file().insert(opened.root, opened.site.id, position, fresh) if fresh else opened.queue
+    _tell(replace(opened, queue=queue), [entry.id for entry in entries], changed=bool(fresh))
+
+
+def _site_in(start: Path, named: str) -> str | None:
+    """The site that a draft's path names, when it is a path."""
+    from publisher.gitstore import working_tree
+
+    parts = _inside(working_tree.find_root(start), named).split("/") if "/" in named else []
+    return parts[1] if len(parts) == 3 and parts[0] == "drafts" else None
+
+
+def _inside(root: Path, named: str) -> str:
+    """A draft's folder relative to the root, from a path to it or to its text; "" for a path that leads elsewhere."""
+    path = Path(os.path.normpath(Path.cwd() / named))
+    folder = path.parent if path.name == "index.md" else path
+    return folder.relative_to(root).as_posix() if folder.is_relative_to(root) else ""
+
+
+def _entry(opened: Opened, named: str) -> Queued:
+    """The queue entry for a draft that is named by its folder, its file or its id. The draft must be readable."""
+    from publisher.gitstore import working_tree
+
+    source = _source_of(opened, named)
+    draft = working_tree.read_draft(opened.root, source)
+    twins = working_tree.find_draft(opened.root, opened.instance.sites, draft.id)
+    if len(twins) > 1:
+        raise InputProblem(
+            "id-twice", f"id {draft.id} stands in {' and in '.join(twins)}", where=f"{source}/index.md:2:1",
+            next="give the newer one another id",
+        )  # fmt: skip
+    if draft.draft_mark:
+        output.note(f"{draft.id} says draft: true, and will not be planned before that is taken out")
+    return Queued(id=draft.id, source=source)
+
+
+def _source_of(opened: Opened, named: str) -> str:
+    from publisher.gitstore import working_tree
+
+    if "/" in named:
+        inside = _inside(opened.root, named)
+        found = [inside] if inside.count("/") == 2 else []
+    else:
+        found = list(working_tree.find_draft(opened.root, [opened.site.id], named))
+    if not found or not (opened.root / found[0] / "index.md").is_file():
+        raise UsageProblem("no-such-draft", f"there is no draft {named!a} of {opened.site.id}", next="ls drafts/*/")
+    if found[0].split("/")[:2] != ["drafts", opened.site.id]:
+        raise UsageProblem(
+            "other-site", f"{found[0]} is no draft of {opened.site.id}", next="publisher queue add --site SITE …"
+        )
+    return found[0]
+
+
+def _is_queued(opened: Opened, entry: Queued) -> bool:
+    """Whether the same article is queued already; refuses when its id or its source is queued with another partner."""
+    for old in opened.queue:
+        if (old.id, old.source) == (entry.id, entry.source):
+            return True
+        if old.id == entry.id or old.source == entry.source:
+            raise InputProblem(
+                "queued-otherwise", f"the queue has {old.id} with {old.source}; the draft there says {entry.id}",
+                where=f"{_file().path_of(opened.site.id)}:1:1", next=f"publisher queue remove {old.id}",
+            )  # fmt: skip
+    return False
+
+
+# --- move, hold, release, remove ----------------------------------------------------------------------------------------------
+
+
+@command.command(examples=("publisher queue move a-0007 --first", "publisher queue move a-0007 --after a-0011"))
+@click.argument("article", metavar="ID")
+@click.option("--before", metavar="ID", help="Put it before this one.")
+@click.option("--after", metavar="ID", help="Put it after this one.")
+@click.option("--first", is_flag=True, help="Put it first.")
+@click.option("--last", is_flag=True, help="Put it last.")
+@SITE
+@click.pass_obj
+def move(asked: Asked, article: str, before: str | None, after: str | None, first: bool, last: bool, site: str | None) -> None:
+    """Give an article another place in the queue. Comments directly above it go with it."""
+    if sum([before is not None, after is not None, first, last]) != 1:
+        raise click.UsageError("say where to: exactly one of --before, --after, --first and --last")
+    opened = _opened(asked, site, "move")
+    old = opened.position(article)
+    others = [entry.id for entry in opened.queue if entry.id != article]
+    other = before or after
+    if other is not None:
+        if other == article:
+            raise click.UsageError("an article cannot be placed beside itself")
+        opened.position(other)
+        new = others.index(other) + (1 if after else 0)
+    else:
+        new = 0 if first else len(others)
+    queue = _file().move(opened.root, opened.site.id, old, new) if new != old else opened.queue
+    _tell(replace(opened, queue=queue), [article], changed=new != old)
+
+
+@command.command(examples=("publisher queue hold a-0007",))
+@click.argument("article", metavar="ID")
+@SITE
+@click.pass_obj
+def hold(asked: Asked, article: str, site: str | None) -> None:
+    """Keep an article's place and pass it over, until it is released."""
+    _hold(asked, article, site, held=True)
+
+
+@command.command(examples=("publisher queue release a-0007",))
+@click.argument("article", metavar="ID")
+@SITE
+@click.pass_obj
+def release(asked: Asked, article: str, site: str | None) -> None:
+    """Let a held article be planned again, from the place it kept."""
+    _hold(asked, article, site, held=False)
+
+
+def _hold(asked: Asked, article: str, site: str | None, *, held: bool) -> None:
+    opened = _opened(asked, site, "hold" if held else "release")
+    position = opened.position(article)
+    changed = opened.queue[position].held != held
+    queue = _file().hold(opened.root, opened.site.id, position, held) if changed else opened.queue
+    _tell(replace(opened, queue=queue), [article], changed=changed)
+
+
+@command.command(examples=("publisher queue remove a-0007",))
+@click.argument("article", metavar="ID")
+@SITE
+@click.pass_obj
+def remove(asked: Asked, article: str, site: str | None) -> None:
+    """Take an article out of the queue. Its draft stays; what plans name already stays planned."""
+    opened = _opened(asked, site, "remove")
+    queue = _file().remove(opened.root, opened.site.id, opened.position(article))
+    _tell(replace(opened, queue=queue), [article], changed=True)
+
+
+def _tell(opened: Opened, articles: Sequence[str], *, changed: bool) -> None:
+    """Where the articles stand now, and that the edit is to be committed."""
+    ids = [entry.id for entry in opened.queue]
+    path = _file().path_of(opened.site.id)
+    places = [{"id": article, "position": ids.index(article) + 1 if article in ids else None} for article in articles]
+    if opened.asked.as_json:
+        output.say_json({
+            "schema": "publisher.queue-edit/1", "site": opened.site.id, "path": path, "changed": changed, "articles": places,
+            "length": len(ids),
+        })  # fmt: skip
+        return
+    for place in places:
+        entry = next((entry for entry in opened.queue if entry.id == place["id"]), None)
+        if entry is None:
+            output.say(f"{place['id']}  not in the queue")
+        else:
+            output.say(f"{place['id']}  {place['position']} of {len(ids)}{'  held' if entry.held else ''}")
+    output.note(f"  next: git commit {path}" if changed else "nothing to change")
+
+
+def _file() -> ModuleType:
+    """The module that reads and edits the queue's file; imported late, like all that knows YAML."""
+    from publisher.gitstore import queue_file
+
+    return queue_file

@@ -42,7 +42,8 @@ class PublicText:
 def public_text_of(data: Mapping[str, Any], plan: str) -> PublicText:
     return PublicText(
         id=data["id"], url=data["url"], guid=data["guid"], date=data["date"], updated=data.get("updated", ""),
-        digest=data["digest"], category=data.get("category", ""), files={name: (pair[0], pair[1]) for name, pair in data["files"].items()}, plan=plan,
+        digest=data["digest"], category=data.get("category", ""), plan=plan,
+        files={name: (pair[0], pair[1]) for name, pair in data["files"].items()},
     )  # fmt: skip
 
 

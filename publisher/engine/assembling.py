@@ -45,7 +45,7 @@ class ReleaseAssembler:
         if key not in self._built:
             self._progress(f"building {self._site}: {len(content.shown)} articles")
             into = tempfile.mkdtemp(prefix="release-", dir=self._scratch)
-            self._built[key] = self._builder.build(self._request(content, presentation), into)
+            self._built[key] = self._builder.build(self.request(content, presentation), into)
         return self._built[key]
 
     def articles(self, content: Content) -> tuple[PublicArticle, ...]:
@@ -61,7 +61,8 @@ class ReleaseAssembler:
             articles.append(self._builder.read_public_form(files))
         return tuple(articles)
 
-    def _request(self, content: Content, presentation: Presentation) -> BuildRequest:
+    def request(self, content: Content, presentation: Presentation) -> BuildRequest:
+        """The builder's input for some content in some presentation."""
         files = self._look_files(presentation.commit)
         return BuildRequest(
             site=self._reads.instance(presentation.commit).sites[self._site],

@@ -77,7 +77,7 @@ def correction(reads: ReadsRepository, view: SiteView, articles: Sequence[str]) 
                 "guid": text.guid,
                 "fingerprint": article_fingerprint(files, draft.salt),
                 "was": text.digest,
-            }  # fmt: skip
+            }
         )
     return {"articles": planned, **_sources(view)}
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from publisher.domain.fingerprint import short
 from publisher.domain.ledger_events import EventType
+from publisher.domain.wording import recovered, stopped
 from publisher.engine.bench import Doors
 from publisher.engine.deciding import Decision, Who, decisions
 from publisher.engine.journal import Journal
@@ -38,17 +39,15 @@ def _news(view: PlanView, decision: Decision, done: PlanOutcome | None, now: dat
     history = view.history
     if done and "confirmed" in done.did and _was_in_trouble(view):
         release = history.confirmed
-        return f"recovered:{short(release)}", _recovered(view.path, release, history.urls)
+        return f"recovered:{short(release)}", recovered(view.path, short(release), history.urls)
     if decision.code in NO_NEWS or not _is_due(view, now):
         return "", ""
     if done and done.problem and done.problem.exit_code > 2 and done.problem.code not in ("busy", "remote-unreachable"):
         problem = done.problem
-        return f"{problem.code}:{decision.step}:{history.attempt}", _stopped(
-            view.path, problem.code, problem.says, problem.next
-        )
+        return f"{problem.code}:{decision.step}:{history.attempt}", stopped(view.path, problem.code, problem.says, problem.next)
     if decision.who is Who.PERSON:
         notice = f"{decision.code}:{decision.step}:{history.attempt}"
-        return notice, _stopped(view.path, decision.code, decision.what, decision.command)
+        return notice, stopped(view.path, decision.code, decision.what, decision.command, step=decision.step)
     return "", ""
 
 
@@ -59,11 +58,3 @@ def _is_due(view: PlanView, now: datetime) -> bool:
 def _was_in_trouble(view: PlanView) -> bool:
     history = view.history
     return bool(history.notices) or history.attempt > 1 or (history.deployed is not None and history.deployed.how != "switched")
-
-
-def _recovered(plan: str, release: str, urls: tuple[str, ...]) -> str:
-    return f"{plan}: recovered. Release {short(release)} is confirmed in public:\n" + "\n".join(urls)
-
-
-def _stopped(plan: str, code: str, says: str, command: str) -> str:
-    return f"{plan}: {says} [{code}]" + (f"\nnext: {command}" if command else "")

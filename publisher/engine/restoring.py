@@ -10,13 +10,12 @@ Rules:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from publisher.domain.article import MANIFEST_PATH, ManifestEntry, PublicArticle
+from publisher.domain.article import MANIFEST_PATH, ManifestEntry, PublicArticle, Withdrawn
 from publisher.domain.business_calendar import in_utc, with_offset
 from publisher.domain.claim import Fence
 from publisher.domain.fingerprint import article_fingerprint, digest, short, tree_digest
@@ -24,6 +23,7 @@ from publisher.domain.history import PublicText
 from publisher.domain.ledger_events import EventType, NewEvent
 from publisher.domain.plan import ChangeAction, Kind, Plan, PlannedArticle, Presentation
 from publisher.domain.public_pages import absolute
+from publisher.domain.public_site import PublicManifest, read_manifest
 from publisher.domain.site_content import Content
 from publisher.engine.bench import Doors
 from publisher.engine.site_view import SiteView, load
@@ -32,14 +32,6 @@ from publisher.ports import Assembler, Batch, Tips
 
 MOST_PRESENTATIONS = 60
 MOST_ROUNDS = 6
-
-
-@dataclass(frozen=True, kw_only=True)
-class PublicSite:
-    """What the public site says about itself."""
-
-    entries: tuple[ManifestEntry, ...] = ()
-    withdrawn: tuple[Mapping[str, str], ...] = ()
 
 
 @dataclass(kw_only=True)
@@ -53,34 +45,18 @@ class Restored:
     plans: list[str] = field(default_factory=list)
 
 
-def read_public(doors: Doors, view: SiteView) -> PublicSite:
+def read_public(doors: Doors, view: SiteView) -> PublicManifest:
     """The public manifest. ``ComeBackLater`` when the site cannot be read; an empty site only for a definite 404."""
     url = absolute(view.site.url, MANIFEST_PATH)
     seen = doors.probes(view.site).look([url], seconds=20.0, bust=doors.new_nonce()[:12])[url]
-    if seen.status in (404, 410):
-        return PublicSite()
-    if seen.status != 200 or seen.problem:
-        raise ComeBackLater(
-            "public-unreadable", f"the public manifest cannot be read ({seen.problem or seen.status}); unreadable is not absent",
-            next="publisher reconcile --restore, when the site answers",
-        )  # fmt: skip
-    return _parse(seen.body, view.site.id)
-
-
-def _parse(body: bytes, site: str) -> PublicSite:
-    try:
-        data = json.loads(body)
-        entries = tuple(ManifestEntry(**item) for item in data["articles"])
-        withdrawn = tuple(dict(item) for item in data.get("withdrawn", ()))
-    except (ValueError, TypeError, KeyError):
+    manifest = read_manifest(seen) or PublicManifest(site=view.site.id, articles=(), withdrawn=())
+    if manifest.site != view.site.id:
         raise StoppedForSafety(
-            "foreign-manifest", "the public manifest is not one of publisher's", next="publisher doctor"
-        ) from None
-    if data.get("site") != site:
-        raise StoppedForSafety(
-            "foreign-site", f"the domain shows another site than {site}; nothing was restored from it", next="publisher doctor"
+            "foreign-site",
+            f"the domain shows another site than {view.site.id}; nothing was restored from it",
+            next="publisher doctor",
         )
-    return PublicSite(entries=entries, withdrawn=withdrawn)
+    return manifest
 
 
 def restore(doors: Doors, assembler: Assembler, site_id: str) -> Restored:
@@ -89,12 +65,12 @@ def restore(doors: Doors, assembler: Assembler, site_id: str) -> Restored:
     view = load(doors.reads, doors.forge, tips, site_id)
     public = read_public(doors, view)
     live = doors.target(view.site).look()
-    if not public.entries and live.release and not public.withdrawn:
+    if not public.articles and live.release and not public.withdrawn:
         raise StoppedForSafety(
             "target-not-public", "the target holds a release, but its domain shows no manifest", next="publisher doctor"
         )
     source = Sources(doors=doors, view=view, plans=_all_plans(doors, view))
-    found = _reproduce(source, assembler, public, live.release) if public.entries else None
+    found = _reproduce(source, assembler, public, live.release) if public.articles else None
     events = _events(view, source, public, found, live.release, doors)
     tips = _write(doors, view, tips, events)
     epoch = events.epoch
@@ -104,7 +80,7 @@ def restore(doors: Doors, assembler: Assembler, site_id: str) -> Restored:
         doors.progress("raising the fence at the target to the new epoch")
         target.raise_fence(fence)
     return Restored(
-        site=site_id, epoch=fence.epoch, release=live.release, articles=len(public.entries), plans=sorted(events.plans)
+        site=site_id, epoch=fence.epoch, release=live.release, articles=len(public.articles), plans=sorted(events.plans)
     )  # fmt: skip
 
 
@@ -203,9 +179,9 @@ def _all_plans(doors: Doors, view: SiteView) -> tuple[Plan, ...]:
     return tuple(file.plan for file in files if file.plan)
 
 
-def _reproduce(source: Sources, assembler: Assembler, public: PublicSite, release: str) -> Reproduced:
+def _reproduce(source: Sources, assembler: Assembler, public: PublicManifest, release: str) -> Reproduced:
     """Texts and presentation whose release has the id that is live; ``StoppedForSafety`` when none has."""
-    choices = {entry.id: source.candidates(entry) for entry in public.entries}
+    choices = {entry.id: source.candidates(entry) for entry in public.articles}
     missing = [name for name, texts in choices.items() if not texts]
     if missing:
         raise NeedsPerson(
@@ -213,7 +189,7 @@ def _reproduce(source: Sources, assembler: Assembler, public: PublicSite, releas
             f"no approved source gives the public text of {', '.join(missing)}",
             next="bring the sources back, then again",
         )
-    pages = {entry.id: entry.digest for entry in public.entries}
+    pages = {entry.id: entry.digest for entry in public.articles}
     for presentation in islice(source.presentations(assembler), MOST_PRESENTATIONS):
         found = _try(source, assembler, presentation, choices, pages, public, release)
         if found:
@@ -231,13 +207,13 @@ def _try(
     presentation: Presentation,
     choices: Mapping[str, Sequence[PublicText]],
     pages: Mapping[str, str],
-    public: PublicSite,
+    public: PublicManifest,
     release: str,
 ) -> Reproduced | None:
     picks = dict.fromkeys(choices, 0)
     for _ in range(MOST_ROUNDS):
         texts = {name: choices[name][index] for name, index in picks.items()}
-        content = Content(texts=texts, withdrawn={item["id"]: item for item in public.withdrawn})
+        content = Content(texts=texts, withdrawn={item.id: _withdrawn_data(item) for item in public.withdrawn})
         built = assembler.build(content, presentation)
         if built.id == release:
             return Reproduced(content=content, presentation=presentation)
@@ -248,6 +224,10 @@ def _try(
         for name in turned:
             picks[name] += 1
     return None
+
+
+def _withdrawn_data(item: Withdrawn) -> dict[str, str]:
+    return {"id": item.id, "url": item.url, "answer": item.answer, "to": item.to}
 
 
 def _page(files: Mapping[str, str], url: str) -> str:
@@ -265,7 +245,7 @@ class RestoreEvents:
 
 
 def _events(
-    view: SiteView, source: Sources, public: PublicSite, found: Reproduced | None, release: str, doors: Doors
+    view: SiteView, source: Sources, public: PublicManifest, found: Reproduced | None, release: str, doors: Doors
 ) -> RestoreEvents:
     now = in_utc(doors.clock.now())
     number = view.standing.epoch + 1
@@ -275,7 +255,7 @@ def _events(
         fields = {
             "deployment": view.production.deployment + 1, "release": release, "why": "restored",
             "puts": [{**text.as_data()} for text in found.content.texts.values()],
-            "withdraws": [dict(item) for item in public.withdrawn],
+            "withdraws": [_withdrawn_data(item) for item in public.withdrawn],
             "presentation": {
                 "commit": found.presentation.commit, "output": found.presentation.output, "digest": found.presentation.digest,
             },
@@ -292,17 +272,16 @@ def _events(
     return RestoreEvents(epoch=epoch, by_path=by_path, plans=plans)
 
 
-def _is_public(plan: Plan, public: PublicSite, found: Reproduced | None) -> bool:
+def _is_public(plan: Plan, public: PublicManifest, found: Reproduced | None) -> bool:
     """Whether everything that a plan would make public is public already."""
     if plan.action is ChangeAction.WITHDRAW:
-        return {item.id for item in plan.withdrawals} <= {item["id"] for item in public.withdrawn}
+        return {item.id for item in plan.withdrawals} <= {item.id for item in public.withdrawn}
     if plan.action is ChangeAction.PRESENTATION:
         return bool(found and plan.presentation and plan.presentation.digest == found.presentation.digest)
     if plan.action is ChangeAction.CORRECT:
-        return bool(found) and all(
-            found.content.texts[a.id].plan == plan.path for a in plan.articles if a.id in found.content.texts
-        )
-    ids = {entry.id for entry in public.entries} | {item["id"] for item in public.withdrawn}
+        texts = found.content.texts if found else {}
+        return bool(texts) and all(texts[name].plan == plan.path for name in plan.article_ids if name in texts)
+    ids = {entry.id for entry in public.articles} | {item.id for item in public.withdrawn}
     return bool(plan.articles) and set(plan.article_ids) <= ids
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from publisher.domain.approval import Rejection
 from publisher.domain.business_calendar import in_utc, parse_instant
-from publisher.domain.gates import PLAN_GATE, gate_file
+from publisher.domain.gates import PLAN_GATE
 from publisher.domain.ledger_events import EventType, NewEvent
 from publisher.engine import reconciling
 from publisher.engine.assembling import ReleaseAssembler
@@ -24,6 +24,7 @@ from publisher.engine.bench import Doors, RunBench, approvals_to_record
 from publisher.engine.deciding import Act, Decision, Who, decide, decisions, standing_plan
 from publisher.engine.journal import Journal
 from publisher.engine.notices import speak
+from publisher.engine.requesting import fields_of, next_gate_file, open_gate
 from publisher.engine.site_view import SiteView, load, rejected
 from publisher.errors import (
     EXIT_OK,
@@ -237,16 +238,9 @@ class SiteRun:
 
     def _request(self, decision: Decision, outcome: PlanOutcome) -> None:
         view = self._journal.view.plans[decision.plan]
-        plan = standing_plan(view)
-        asked = view.latest(decision.gate)
-        number = max([asked.number if asked else 0, *(r.number for r in view.history.requests if r.gate == decision.gate)]) + 1
-        gate = gate_file(plan, decision.gate, decision.subject, number)
-        text = self._doors.render(gate.data)
-        title = f"{plan.site}: {decision.gate} for {plan.key}"
-        files = {f"plans/{gate.path}.yaml": text}
-        request = self._doors.requests.open(self._journal.view.tips, files, title, marker=f"{gate.path}@{gate.payload}")
-        fields = {"gate": decision.gate, "number": number, "request": request, "path": gate.path, "payload": gate.payload}
-        self._journal.note(decision.plan, EventType.REQUESTED, fields)
+        gate = next_gate_file(view, decision.gate, decision.subject)
+        request = open_gate(self._doors, self._journal.view, gate)
+        self._journal.note(decision.plan, EventType.REQUESTED, fields_of(gate, request))
         outcome.did.append(f"requested {decision.gate} (request {request})")
 
     def _close_telling(self, decision: Decision) -> None:

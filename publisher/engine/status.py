@@ -108,6 +108,8 @@ def _claim(view: SiteView, now: datetime) -> dict[str, Any] | None:
 
 def _task(view: SiteView, plan: PlanView, file: Plan | None, step: Step, decision: Decision) -> dict[str, str]:
     state = plan.history.states[step.name]
+    if state is State.BLOCKED and step.gate and plan.approval(step.gate) and decision.exit_code not in (3, 4):
+        state = State.QUEUED  # approved, and not recorded yet
     lapsed = state is State.QUEUED and decision.exit_code in (3, 4) and plan.history.intent is None
     return {
         "step": step.name,

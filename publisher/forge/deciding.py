@@ -20,7 +20,7 @@ from publisher.domain.approval import NAMESPACE, Approval, ApprovalRules, NoAppr
 from publisher.domain.business_calendar import in_utc
 from publisher.domain.fingerprint import digest, short
 from publisher.errors import ComeBackLater, NeedsPerson, Refusal, UsageProblem
-from publisher.forge.incoming import Incoming, incoming, signers_of, writers_of
+from publisher.forge.incoming import RULES_PATH, Incoming, incoming, signers_of, writers_of
 from publisher.forge.pending import Pending
 from publisher.forge.reasons import Unproven
 from publisher.forge.request_branches import REQUESTS, RequestBranches, own_signer
@@ -49,8 +49,9 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class Composed:
-    """A merge that is ready to be pushed, and the approvals that it proves."""
+    """A merge that is ready to be pushed onto the commit ``onto``, and the approvals that it proves."""
 
+    onto: str
     commit: str
     approvals: tuple[Approval, ...]
 
@@ -78,7 +79,8 @@ class Decider:
             if landed:
                 return self._finish(landed, number, head)
             self._check_open(number, head, tip, live.get(f"{REQUESTS}{number}", ""))
-            mine.append(self._compose(replace(tips, default=tip), number, head, approve, now))
+            if not mine or mine[-1].onto != tip:
+                mine.append(self._compose(replace(tips, default=tip), number, head, approve, now))
             if self._branches.put(mine[-1].commit, self._branches.default, tip) == mine[-1].commit:
                 return self._finish(mine[-1], number, head)
         raise ComeBackLater("decision-not-landed", f"the remote did not take the decision on request {number}", next=AGAIN)
@@ -122,7 +124,7 @@ class Decider:
         files = {path: texts[entry.oid] for path, entry in request.files.items()}
         subjects = tuple(self._subject(path, data, approve) for path, data in sorted(files.items()))
         if not approve:
-            return Composed(commit=self._merge(tips, decision, subjects, {}), approvals=())
+            return Composed(onto=tips.default, commit=self._merge(tips, decision, subjects, {}), approvals=())
         self._check_fresh(tips, request, subjects, number)
         return self._approved(tips, decision, subjects, files)
 
@@ -141,6 +143,8 @@ class Decider:
     def _subject(self, path: str, data: bytes, approve: bool) -> Subject:
         try:
             payload, revision = self._forge.payload_of(path, data)
+            if path == RULES_PATH and approve:
+                self._forge.parse_rules(data, path)  # rules that cannot be read would never come into force
         except Refusal:
             if approve:
                 raise
@@ -166,7 +170,7 @@ class Decider:
             if not isinstance(verdict, Approval):
                 self._refuse(decision, subjects, verdict)
             approvals.append(verdict)
-        return Composed(commit=commit, approvals=tuple(approvals))
+        return Composed(onto=tips.default, commit=commit, approvals=tuple(approvals))
 
     def _refuse(self, decision: Decision, subjects: Sequence[Subject], verdict: NoApproval | Rejection) -> NoReturn:
         """Says why the merge would prove nothing. Where only more people are missing, this approval is kept for them."""

@@ -23,7 +23,7 @@ from publisher.errors import Refusal
 from publisher.forge.incoming import RULES_PATH, Incoming, incoming, names_in, signer_of, signers_of
 from publisher.forge.reasons import Unproven
 from publisher.forge.statements import APPROVE, Signed, approver_of, statements_in
-from publisher.forge.tree_changes import Trees
+from publisher.forge.tree_changes import Entry, Trees
 from publisher.ports import CommitFacts, GitReads
 
 PayloadOf = Callable[[str, bytes], tuple[str, int]]
@@ -65,8 +65,11 @@ class MergeJudge:
     def judge(self, oid: str, subject: Subject, rules: ApprovalRules) -> Approval:
         """The approval that a merge proves for ``subject``. Raises ``Unproven``."""
         commit = self._git.commit(oid)
+        entry = self._trees.entry(oid, subject.path)
+        if entry is None:
+            raise Unproven("deleted")
         self._require_merge(commit, subject.path)
-        self._check_payload(commit, subject)
+        self._check_payload(entry, subject)
         merged = self._look(commit, subject.path, rules)
         given = self._approvers(merged, subject, rules)
         self._check_people(merged, tuple(given), rules)
@@ -88,10 +91,7 @@ class MergeJudge:
             return "edited-without-request"
         return "restored-without-request" if self._git.first_parent_changes(parent, path) else "no-request"
 
-    def _check_payload(self, commit: CommitFacts, subject: Subject) -> None:
-        entry = self._trees.entry(commit.oid, subject.path)
-        if entry is None:
-            raise Unproven("deleted")
+    def _check_payload(self, entry: Entry, subject: Subject) -> None:
         if not entry.is_plain:
             raise Unproven("not-a-plain-file")
         try:

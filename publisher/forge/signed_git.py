@@ -41,6 +41,7 @@ class SignedGit:
         self._git = git
         self.place = Place(instance=instance, branch=branch)
         self.payload_of = payload_of
+        self.parse_rules = parse_rules
         self.trees = Trees(git)
         self.judge = MergeJudge(git, self.trees, self.place, payload_of, clock)
         self._rules = TrustedRules(git, self.judge, parse_rules=parse_rules, payload_of=payload_of, pinned_root=pinned_root)

@@ -37,7 +37,7 @@ References = Callable[[str], tuple[str, ...]]
 
 
 def draft_sources(git: Git, commit: str, site: str) -> tuple[str, ...]:
-    """The folders below ``drafts/<site>`` that hold an ``index.md``, sorted. Refuses names that only some systems keep apart."""
+    """The folders below ``drafts/<site>`` with an ``index.md``, sorted. Refuses names that only some systems keep apart."""
     _require_name(site, f"drafts/{site}")
     paths = [entry.path for entry in git.tree(commit, f"drafts/{site}")]
     twins = collisions(paths)

@@ -135,8 +135,8 @@ def queue_of(data: bytes, path: str) -> tuple[Queued, ...]:
             if earlier != number:
                 line = document.place(["articles", earlier])[0]
                 raise InputProblem(
-                    "queue-repeats", f"this {name} stands on line {line} already", where=document.where(["articles", number, name]),
-                    next="publisher queue list",
+                    "queue-repeats", f"this {name} stands on line {line} already",
+                    where=document.where(["articles", number, name]), next="publisher queue list",
                 )  # fmt: skip
         queue.append(Queued(id=entry["id"], source=entry["source"], held=entry.get("held", False)))
     return tuple(queue)

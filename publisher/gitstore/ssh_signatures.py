@@ -14,6 +14,7 @@ import os
 import re
 import subprocess
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 
 from publisher.errors import ComeBackLater, NeedsPerson
@@ -65,7 +66,7 @@ def _unambiguous(signers: str) -> str:
     lines = []
     for line in signers.splitlines():
         words = line.split()
-        keys = [later for kind, later in zip(words, words[1:], strict=False) if _KEY_TYPE.match(kind)]
+        keys = [later for kind, later in pairwise(words) if _KEY_TYPE.match(kind)]
         if not keys or words[0].startswith("#"):
             continue
         try:

@@ -1,8 +1,9 @@
 """A strict reading of YAML: few types, no surprises, and a position for everything.
 
 Rules:
-* true, false, null and whole numbers are what they look like; everything else is text: dates, ``9:00``, ``no``, ``017``, ``1e5``
-  (an approval names a digest over the values, so no value may depend on a YAML library's taste);
+* true, false, null and whole numbers are what they look like; everything else is text: dates, ``9:00``, ``no``, ``017``,
+  ``1e5`` (an approval names a digest over the values, so no value may depend on a YAML library's taste; libyaml and
+  PyYAML's own parser each refuse a few odd spellings that the other takes; what both take means the same);
 * what can hide something is refused, each with a code of its own: anchors and aliases, merge keys, tags, directives, a second
   document, repeated keys, keys that are not text, control and direction-changing characters, byte-order marks;
 * size and depth are bounded before and while parsing;

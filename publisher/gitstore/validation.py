@@ -3,7 +3,7 @@
 Rules:
 * a pattern must match the whole text, with ASCII classes: ``$`` alone would accept a line break after it, ``\\d`` other digits;
 * whole numbers are whole numbers: not 1.0, not true; dates, instants, zones and durations are checked by the domain's parsers;
-* the first problem in the file's order is told, at ``path:line:col``;
+* the first problem in the file's order is told, at ``path:line:col``; what is missing comes last;
 * no message quotes a value, except what a schema itself lists; of a draft not even its keys are quoted.
 """
 
@@ -31,7 +31,8 @@ ONE_LINE = "^[^\\n]+$"
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _TYPES = {
-    "object": "a mapping", "array": "a list", "string": "text", "integer": "a whole number", "boolean": "true or false", "null": "empty",
+    "object": "a mapping", "array": "a list", "string": "text", "integer": "a whole number", "boolean": "true or false",
+    "null": "empty",
 }  # fmt: skip
 _FORMATS: dict[str, str] = {
     "date": "a date such as 2026-12-01",
@@ -48,10 +49,12 @@ def check(document: Document, schema: str) -> None:
     errors = list(_validator(schema).iter_errors(document.data))
     if not errors:
         return
-    problem, place = min(((error, _place(document, error)) for error in errors), key=lambda pair: (pair[1], -len(pair[0].path)))
+    # A missing key comes last: it is often a misspelt one, which the unknown key beside it shows.
+    placed = [(error.validator == "required", _place(document, error), error) for error in errors]
+    _, place, problem = min(placed, key=lambda item: item[:2])
     says = _sentence(problem, document, private=schema in PRIVATE)
     where = f"{document.path}:{place[0]}:{place[1]}"
-    raise InputProblem(f"schema-{_kebab(_keyword(problem))}", says, where=where)
+    raise InputProblem(f"schema-{_kebab(problem.validator)}", says, where=where)
 
 
 def check_site_url(url: str) -> bool:
@@ -133,7 +136,7 @@ def _sentence(error: Any, document: Document, *, private: bool) -> str:
     if "propertyNames" in error.schema_path:
         return "a name here is written with small letters, digits and hyphens"
     name = _name(error.path)
-    sentence = _SENTENCES.get(_keyword(error))
+    sentence = _SENTENCES.get(error.validator)
     if error.validator == "additionalProperties":
         return _about_unknown(error, private)
     return f"{name} {sentence(error) if sentence else 'is not as its schema says'}"
@@ -201,13 +204,8 @@ _SENTENCES: Mapping[str, Callable[[Any], str]] = {
     "minProperties": lambda _: "must not be empty",
     "maxProperties": lambda error: f"has more than {error.validator_value} entries",
     "anyOf": lambda _: "must be text, a whole number, true or false, or a list or mapping of these",
-    "false": lambda _: "has no place here",
+    "not": lambda _: "has no place here",
 }
-
-
-def _keyword(error: Any) -> str:
-    """The schema keyword that was not met; "false" where a schema allows nothing."""
-    return error.validator or "false"
 
 
 def _kebab(keyword: str) -> str:

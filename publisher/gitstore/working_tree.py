@@ -15,7 +15,7 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,10 @@ from typing import Any
 from publisher.domain.article import Draft
 from publisher.domain.instance import Instance
 from publisher.domain.policy import Policy
-from publisher.domain.queue import Queued
 from publisher.errors import Bug, ComeBackLater, InputProblem, UsageProblem
 from publisher.gitstore import drafts, instance_files, strict_yaml, yaml_lines
 from publisher.gitstore.git_objects import PLAIN_FILE, TreeEntry
-from publisher.gitstore.validation import SCHEMAS, check
+from publisher.gitstore.validation import SCHEMAS
 from publisher.gitstore.yaml_writing import render_yaml
 
 INSTANCE = "publisher.yaml"
@@ -148,54 +147,15 @@ def add_site(root: Path, site: str, values: dict[str, object]) -> None:
     block = render_yaml({"sites": {site: values}}).decode("utf-8").splitlines(keepends=True)[1:]
     text = yaml_lines.into_mapping(data, document, "sites", block).encode("utf-8")
     expected = {**document.data, "sites": {**document.data["sites"], site: values}}
-    _require_same(strict_yaml.load(text, INSTANCE).data, expected)
+    require_same(strict_yaml.load(text, INSTANCE).data, expected)
     instance_files.instance_of(text, INSTANCE)
     write_file(root / INSTANCE, text)
 
 
-def _require_same(found: object, expected: object) -> None:
+def require_same(found: object, expected: object) -> None:
+    """What an edited file says must be what was meant; otherwise nothing is written."""
     if found != expected:
         raise Bug("edit-went-wrong", "an edit would have changed more than was asked for; nothing was written")
-
-
-# --- the queue --------------------------------------------------------------------------------------------------------------
-
-
-def read_queue(root: Path, site: str) -> tuple[Queued, ...]:
-    """A site's queue in order; empty where there is no file yet."""
-    path = queue_path(site)
-    data = read_file(root, path)
-    return () if data is None else instance_files.queue_of(data, path)
-
-
-def queue_path(site: str) -> str:
-    return f"plans/{site}/queue.yaml"
-
-
-Edit = Callable[[yaml_lines.Entries], None]
-
-
-def write_queue(root: Path, site: str, edit: Edit, expected: Sequence[Queued]) -> None:
-    """Edits a queue's lines; what they say afterwards must be ``expected``. Makes the file where there is none."""
-    path = queue_path(site)
-    data = read_file(root, path) or render_yaml({"articles": []})
-    document = strict_yaml.load(data, path, most=instance_files.MOST_QUEUE)
-    check(document, "queue")
-    entries = yaml_lines.entries_of(data, document, "articles")
-    edit(entries)
-    text = entries.text()
-    if not expected:
-        text = re.sub(r"(?m)^articles:(?= *(?:#.*)?$)", "articles: []", text, count=1)
-    found = instance_files.queue_of(text.encode("utf-8"), path)
-    _require_same(found, tuple(expected))
-    write_file(root / path, text.encode("utf-8"))
-
-
-def queue_line(entry: Queued, indent: str) -> list[str]:
-    """An entry as a line of the file."""
-    values = {"id": entry.id, "source": entry.source} | ({"held": True} if entry.held else {})
-    line = render_yaml({"articles": [values]}).decode("utf-8").splitlines()[1].strip()
-    return [f"{indent}{line}\n"]
 
 
 # --- drafts -----------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ Whoever edits reads the result back and compares; these functions only move line
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -84,7 +84,7 @@ def _empty(lines: list[str], document: Document, key: str) -> Entries:
 def _split(lines: list[str], starts: Sequence[int], indent: str) -> Entries:
     spans = [(_top(lines, at), _bottom(lines, at, indent)) for at in starts]
     first, last = spans[0][0], spans[-1][1]
-    gaps = [[]] + [lines[before[1] : after[0]] for before, after in pairwise(spans)] + [[]]
+    gaps: list[list[str]] = [[]] + [lines[before[1] : after[0]] for before, after in pairwise(spans)] + [[]]
     return Entries(
         head=lines[:first], gaps=gaps, chunks=[lines[top:bottom] for top, bottom in spans], rest=lines[last:], indent=indent
     )
@@ -114,31 +114,32 @@ def _spelling(document: Document, key: str) -> InputProblem:
 
 
 def with_flag(chunk: Sequence[str], name: str) -> list[str]:
-    """The entry's lines with ``name: true`` added at its end; flow and block spelling."""
-    lines = list(without_flag(chunk, name))
+    """The entry's lines with ``name: true``, added at its end where the key is not there; flow and block spelling."""
+    lines = _each_body(chunk, lambda body: re.sub(rf"\b{name}: *false\b", f"{name}: true", body, count=1))
+    if lines != list(chunk):
+        return lines
     at = max(number for number, line in enumerate(lines) if line.strip() and not line.lstrip(" ").startswith("#"))
-    body, comment = _apart(lines[at])
+    body, end = _apart(lines[at])
     if body.endswith("}"):
-        lines[at] = f"{body[:-1].rstrip(' ,')}, {name}: true}}{comment}"
+        lines[at] = f"{body[:-1].rstrip(' ,')}, {name}: true}}{end}"
     else:
-        dash = next(line for line in lines if _ENTRY.match(line))
-        inner = " " * len(_ENTRY.match(dash)[0])  # type: ignore[index]
-        lines.insert(at + 1, f"{inner}{name}: true\n")
+        dash = next(found for found in map(_ENTRY.match, lines) if found)
+        lines.insert(at + 1, f"{' ' * dash.end()}{name}: true\n")
     return lines
 
 
 def without_flag(chunk: Sequence[str], name: str) -> list[str]:
-    """The entry's lines without its key ``name``; flow and block spelling."""
-    lines = []
-    for line in chunk:
-        if line.lstrip(" ").startswith("#"):
-            lines.append(line)
-            continue
-        if re.fullmatch(rf" +{name}: *(true|false)\s*(#.*)?\n", line):
-            continue
-        body, comment = _apart(line)
-        lines.append(re.sub(rf", *{name}: *(true|false)(?= *[,}}])", "", body, count=1) + comment)
-    return lines
+    """The entry's lines without the key ``name``; where it comes first in the entry it becomes false."""
+    kept = [line for line in chunk if not re.fullmatch(rf" +{name}: *true\s*(?:#.*)?\n", line)]
+    lines = _each_body(kept, lambda body: re.sub(rf", *{name}: *true(?= *[,}}])", "", body, count=1))
+    if lines != list(chunk):
+        return lines
+    return _each_body(chunk, lambda body: re.sub(rf"\b{name}: *true\b", f"{name}: false", body, count=1))
+
+
+def _each_body(chunk: Sequence[str], change: Callable[[str], str]) -> list[str]:
+    """The lines with ``change`` made to what is no comment."""
+    return [line if line.lstrip(" ").startswith("#") else change(_apart(line)[0]) + _apart(line)[1] for line in chunk]
 
 
 def _apart(line: str) -> tuple[str, str]:

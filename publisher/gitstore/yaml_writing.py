@@ -24,7 +24,7 @@ _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\u200b\u2060\u202a-\u202e\u2066-\u2
 def render_yaml(data: Mapping[str, Any], schema: str = "") -> bytes:
     """The file that holds ``data``. ``schema`` is the schema's path relative to the file, for editors."""
     head = f"# yaml-language-server: $schema={schema}\n" if schema else ""
-    return (head + _block(data, "")).encode("utf-8")
+    return (head + (_block(data, "") or "{}\n")).encode("utf-8")
 
 
 def _block(data: Mapping[str, Any], indent: str) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from publisher.domain.instance import ChannelSpec
+from publisher.domain.wording import one_line
 from publisher.errors import InputProblem, NeedsPerson
 from publisher.notify.channels import make_channel
 from publisher.notify.recipients import is_address
-from publisher.notify.wording import one_line
 from publisher.ports import Alerts, Channel, Message
 
 ON_CALL = "on-call"

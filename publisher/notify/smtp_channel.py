@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from publisher.domain.instance import ChannelSpec
+from publisher.domain.wording import one_line
 from publisher.notify.options import Options
 from publisher.notify.outcomes import Outcome, refused
 from publisher.notify.recipients import LIST_OPTIONS, Lists, is_address, pseudonym_of
-from publisher.notify.wording import one_line
 from publisher.ports import Message
 
 PORTS = {"tls": 465, "starttls": 587, "none": 25}

@@ -88,18 +88,21 @@ class Scanner:
 
     def keys(self, path: str, data: bytes) -> set[Key]:
         """The sentinels found in a file's path and bytes."""
-        found = self._words_in(f"/{path}")
-        for text in readings(data):
-            found |= self._words_in(text)
-            squeezed = squeeze(text)
-            found |= {("passage", passage) for filed in (self._long, self._short) for passage in filed.found_in(squeezed)}
+        found = self._names_in(f"/{path}")
+        for reading in readings(data):
+            found |= self._names_in(reading.whole)
+            # A name in pieces, such as g-<b>0077</b>, is whole again outside the tags.
+            found |= {("word", word) for word in self._sentinels.words.keys() & words(reading.text)}
+            for squeezed in (squeeze(reading.text), squeeze(reading.tags)):
+                found |= {("passage", passage) for filed in (self._long, self._short) for passage in filed.found_in(squeezed)}
         contents = [data, data.partition(b"\0")[2]] if data.startswith(b"blob ") else [data]  # a git object's head
         return found | {("digest", name) for name in map(digest, contents) if name in self._sentinels.digests}
 
-    def _words_in(self, text: str) -> set[Key]:
+    def _names_in(self, text: str) -> set[Key]:
         seen = words(text)
         found: set[Key] = {("word", word) for word in self._sentinels.words.keys() & seen}
-        found |= {("word", name) for name in self._sentinels.file_names.keys() & file_names(text)}
+        if self._sentinels.file_names:
+            found |= {("word", name) for name in self._sentinels.file_names.keys() & file_names(text)}
         parts = self._sentinels.address_parts.keys() & seen
         return found | {("part", part) for part in parts if _is_in_address(part, text)}
 

@@ -12,13 +12,15 @@ import unicodedata
 
 _DROPPED = bytes(code for code in range(128) if not chr(code).isalnum())
 _LOWER = bytes(code + 32 if 65 <= code <= 90 else code for code in range(256))
-_NOT_WORD = re.compile(r"(?:[^\w\x00-\x7f])+")
+_NOT_ASCII = re.compile("[^\x00-\x7f]")
 
 
 def squeeze(text: str) -> bytes:
     """``text`` as UTF-8 with nothing but letters and digits, casefolded, in NFKC."""
     if not text.isascii():
-        text = _NOT_WORD.sub("", unicodedata.normalize("NFKC", text).casefold())
+        text = unicodedata.normalize("NFKC", text).casefold()
+        for sign in {sign for sign in _NOT_ASCII.findall(text) if not sign.isalnum()}:
+            text = text.replace(sign, "")
     return text.encode("utf-8", "ignore").translate(_LOWER, _DROPPED)
 
 

@@ -14,6 +14,7 @@ import re
 import zlib
 from base64 import b64decode
 from collections.abc import Iterator
+from dataclasses import dataclass
 from html import unescape
 
 from publisher.errors import StoppedForSafety
@@ -24,13 +25,13 @@ DEEPEST = 3
 LARGEST_UNPACKED = 64 * 1024 * 1024
 LARGEST_UTF16 = 1024 * 1024
 
-TAG = re.compile(r"<[^<>]*>")
+TAG = re.compile(r"(<[^<>]*>)")
 PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 ESCAPE = re.compile(r"\\u\{?([0-9A-Fa-f]{4,6})\}?|\\x([0-9A-Fa-f]{2})")
 JSON_ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})")
 SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 QUOTED_PRINTABLE = re.compile(r"=\r?\n|((?:=[0-9A-F]{2})+)")
-BASE64_RUN = re.compile(rb"[A-Za-z0-9+/_-]{16,}(?:[\r\n]+[A-Za-z0-9+/_-]{4,})*")
+BASE64_RUN = re.compile(rb"[A-Za-z0-9+/]{16,}(?:[\r\n]+[A-Za-z0-9+/]{4,})*|[A-Za-z0-9_-]{16,}(?:[\r\n]+[A-Za-z0-9_-]{4,})*")
 URL_SAFE = bytes.maketrans(b"-_", b"+/")
 CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r")
 TEXT_IN_BINARY = re.compile(
@@ -42,11 +43,25 @@ PACKED = re.compile(rb"\x1f\x8b\x08|PK\x03\x04|" + b"|".join(re.escape(head) for
 WORTH_READING = 4
 
 
-def readings(data: bytes) -> Iterator[str]:
-    """All texts that ``data`` may be read as. ``StoppedForSafety`` when it unpacks to more than can be looked through."""
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """One way to read some bytes. ``whole`` is all of it; ``text`` is what stands outside tags, ``tags`` what stands in them."""
+
+    whole: str
+    text: str
+    tags: str
+
+
+def readings(data: bytes) -> Iterator[Reading]:
+    """All texts that ``data`` may be read as. ``StoppedForSafety`` when it unpacks to more than can be looked through.
+
+    Escapes are undone in all of them, so sentinels are looked for in that form too.
+    """
     for layer in layers(data, [LARGEST_UNPACKED]):
         for text in _texts(layer):
-            yield from _views(text)
+            whole = undo_escapes(text)
+            parts = TAG.split(whole) if "<" in whole else [whole]
+            yield Reading(whole=whole, text="".join(parts[::2]), tags="\n".join(parts[1::2]))
 
 
 def layers(data: bytes, budget: list[int], depth: int = 0) -> Iterator[bytes]:
@@ -101,7 +116,8 @@ def _inflate(data: bytes, start: int, window: int, budget: list[int]) -> bytes:
 
 def _from_base64(data: bytes) -> list[bytes]:
     """Whatever in ``data`` is base64 of text or of something packed; one part for each alignment."""
-    runs = [b"".join(run.split()).translate(URL_SAFE) for run in BASE64_RUN.findall(data)]
+    # A long word, a slug or a hex digest has no capitals; base64 of sixteen characters and more all but always has.
+    runs = [b"".join(run.split()).translate(URL_SAFE) for run in BASE64_RUN.findall(data) if not run.islower()]
     parts = [[text for run in runs if _is_meant(text := _decoded(run[shift:]))] for shift in range(4)]
     return [b"\n".join(part) for part in parts if part]
 
@@ -135,14 +151,6 @@ def _texts(data: bytes) -> Iterator[str]:
             even = data[shift : shift + (len(data) - shift) // 2 * 2]
             yield even.decode("utf-16-le", "ignore")
             yield even.decode("utf-16-be", "ignore")
-
-
-def _views(text: str) -> Iterator[str]:
-    """``text`` with its escapes undone (so sentinels are looked for in that form too), and with the tags taken out of that."""
-    undone = undo_escapes(text)
-    yield undone
-    if "<" in undone:
-        yield TAG.sub("", undone)
 
 
 def undo_escapes(text: str) -> str:

@@ -89,14 +89,15 @@ def require_fence(held: Fence | None, offered: Fence, *, site: str) -> None:
     if held is None or held == offered:
         return
     if offered < held:
-        reason = f"the target of {site} has accepted {_named(held)}; {_named(offered)} is refused and changes nothing"
-    elif not held < offered:
-        reason = f"the target of {site} has accepted {_named(held)} from another holder; {_named(offered)} changes nothing"
+        whose = ""
     elif held.epoch == offered.epoch and held.epoch_id != offered.epoch_id:
         # Two restores that both started this epoch: their numbers cannot be compared.
-        reason = f"the target of {site} has accepted {_named(held)} of another epoch id; {_named(offered)} changes nothing"
-    else:
+        whose = " of another epoch id"
+    elif held < offered:
         return
+    else:
+        whose = " from another holder"
+    reason = f"the target of {site} has accepted {_named(held)}{whose}; {_named(offered)} is refused and changes nothing"
     raise StoppedForSafety("fence-refused", reason, next="publisher status")
 
 

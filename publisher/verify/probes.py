@@ -82,7 +82,10 @@ class _Look:
     def at(self, urls: Sequence[str]) -> Mapping[str, Seen]:
         waiting = deque(urls)
         # Daemon threads of our own, because an executor would wait at exit for a name server that never answers.
-        threads = [threading.Thread(target=self._work, args=(waiting,), daemon=True) for _ in range(min(AT_ONCE, len(urls)))]
+        threads = [
+            threading.Thread(target=self._work, args=(waiting,), name="publisher-probe", daemon=True)
+            for _ in range(min(AT_ONCE, len(urls)))
+        ]
         try:
             for thread in threads:
                 thread.start()

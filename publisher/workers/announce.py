@@ -8,12 +8,14 @@ go out) or ``unknown``. Unknown is never sent again by itself, and nothing here 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from urllib.parse import urljoin
 
 from publisher.domain.ledger_events import EventType
+from publisher.domain.public_pages import absolute
+from publisher.domain.wording import announcement
 from publisher.errors import NeedsPerson, OutcomeUnknown
 from publisher.ports import Bench, Channel, Message
 
+NOBODY_ANSWERS = frozenset({"timeout", "unreachable", "connection-refused", "no-address", "tls", "unsupported"})
 AT_ONCE = 25
 """Recipients per recorded intent: a crash leaves at most this many unknown."""
 
@@ -59,13 +61,17 @@ def _groups(addresses: Sequence[str]) -> Iterator[Sequence[str]]:
 def _tell_group(bench: Bench, name: str, channel: Channel, group: Sequence[str]) -> None:
     bench.note(EventType.ANNOUNCE_INTENT, channel=name, to=[channel.pseudonym(address) for address in group])
     bench.commit(f"{bench.site.id} {bench.plan.day}: about to announce to {len(group)} on {name}")
-    results, codes = {}, {}
+    results: dict[str, str] = {}
+    codes: dict[str, str] = {}
     for address in group:
         pseudonym = channel.pseudonym(address)
         sent = channel.send(_message(bench, name, address, pseudonym))
         results[pseudonym] = sent.outcome
         if sent.outcome != "sent":
             codes[pseudonym] = sent.code
+        if sent.code in NOBODY_ANSWERS:
+            # The rest of the group was not handed over at all; another twenty time-outs would outlive the lease.
+            break
     bench.note(EventType.ANNOUNCE_RESULT, channel=name, results=results, codes=codes)
     bench.commit(f"{bench.site.id} {bench.plan.day}: announced to {len(group)} on {name}", fact=True)
 
@@ -73,12 +79,6 @@ def _tell_group(bench: Bench, name: str, channel: Channel, group: Sequence[str])
 def _message(bench: Bench, name: str, address: str, pseudonym: str) -> Message:
     public = {text.id: text for text in bench.production.content.shown}
     articles = [item for item in bench.assembler.articles(bench.production.content) if item.id in bench.plan.article_ids]
-    lines = [f"{item.title}\n{urljoin(bench.site.url, item.url)}" for item in articles if item.id in public]
-    return Message(
-        id=f"{bench.plan.path}/{name}/{pseudonym}",
-        recipient=address,
-        subject=f"{bench.site.title}: {articles[0].title}"
-        if len(articles) == 1
-        else f"{bench.site.title}: {len(articles)} new",
-        text="\n\n".join(lines) + "\n",
-    )
+    pairs = [(item.title, absolute(bench.site.url, item.url)) for item in articles if item.id in public]
+    subject, text = announcement(bench.site.title, pairs)
+    return Message(id=f"{bench.plan.path}/{name}/{pseudonym}", recipient=address, subject=subject, text=text)

@@ -122,6 +122,7 @@ class TargetContract:
             publish(arena.actor(), second, release.id, stale)
         assert stopped.value.code == "fence-refused"
         assert "fence 5" in stopped.value.says and f"fence {stale.number}" in stopped.value.says
+        assert ("another" in stopped.value.says) == ("another" in request.node.name)
         assert arena.public() == before
         with pytest.raises(StoppedForSafety):  # not even for what is live already
             publish(arena.actor(), release, "", stale)

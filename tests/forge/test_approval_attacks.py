@@ -28,15 +28,6 @@ from tests.support.signed_forge import (
 )
 
 
-def approved(world: World) -> str:
-    """An honest approval of the plan; returns the request's head."""
-    number = world.open({PLAN: plan_text()})
-    head = world.tips().requests[number]
-    world.decide(number)
-    assert world.code() == "Approval"
-    return head
-
-
 def test_the_crafted_merge_is_good_when_nothing_is_wrong_with_it(world: World) -> None:
     """The control: every attack below differs from this in one thing."""
     world.crafted(world.signed())
@@ -51,38 +42,35 @@ def test_direct_push(world: World) -> None:
     assert world.code() == "no-request"
 
 
-def test_edit_after_the_merge(world: World) -> None:
-    approved(world)
-    world.push(world.commit({PLAN: plan_text("a-0666")}, [world.tips().default], "alice"))
-    assert world.code() == "edited-without-request"
+def test_edit_after_the_merge(approved: World) -> None:
+    approved.push(approved.commit({PLAN: plan_text("a-0666")}, [approved.tips().default], "alice"))
+    assert approved.code() == "edited-without-request"
 
 
-def test_deletion_after_the_merge(world: World) -> None:
-    approved(world)
-    world.push(world.commit({PLAN: None}, [world.tips().default], "alice"))
-    assert world.code(data=plan_text()) == "deleted"
+def test_deletion_after_the_merge(approved: World) -> None:
+    approved.push(approved.commit({PLAN: None}, [approved.tips().default], "alice"))
+    assert approved.code(data=plan_text()) == "deleted"
 
 
-def test_revert_and_reapply(world: World) -> None:
-    approved(world)
-    world.push(world.commit({PLAN: None}, [world.tips().default], "alice"))
-    world.push(world.commit({PLAN: plan_text()}, [world.tips().default], "alice"))
-    assert world.code() == "restored-without-request"
+def test_revert_and_reapply(approved: World) -> None:
+    approved.push(approved.commit({PLAN: None}, [approved.tips().default], "alice"))
+    approved.push(approved.commit({PLAN: plan_text()}, [approved.tips().default], "alice"))
+    assert approved.code() == "restored-without-request"
 
 
-def test_revert_and_merge_the_old_request_again(world: World) -> None:
-    head = approved(world)
+def test_revert_and_merge_the_old_request_again(approved: World) -> None:
+    world = approved
+    head = world.git.commit(world.tips().default).parents[1]
     world.push(world.commit({PLAN: None}, [world.tips().default], "alice"))
     world.merge(head, [world.signed()], {PLAN: plan_text()})
     assert world.code() == "nothing-brought-in"
 
 
-def test_cherry_pick_of_the_approving_merge(world: World) -> None:
-    approved(world)
-    message = world.git.commit(world.tips().default).message
-    world.push(world.commit({PLAN: None}, [world.tips().default], "alice"))
-    world.push(world.commit({PLAN: plan_text()}, [world.tips().default], "alice", message))
-    assert world.code() == "statement-without-merge"
+def test_cherry_pick_of_the_approving_merge(approved: World) -> None:
+    message = approved.git.commit(approved.tips().default).message
+    approved.push(approved.commit({PLAN: None}, [approved.tips().default], "alice"))
+    approved.push(approved.commit({PLAN: plan_text()}, [approved.tips().default], "alice", message))
+    assert approved.code() == "statement-without-merge"
 
 
 def test_an_old_statement_in_a_new_merge(world: World) -> None:
@@ -332,12 +320,11 @@ def test_draft_hidden_in_an_intermediate_commit(world: World) -> None:
     assert world.code() == "request-touches-more"
 
 
-def test_rename_of_an_approved_plan_by_request(world: World) -> None:
-    approved(world)
+def test_rename_of_an_approved_plan_by_request(approved: World) -> None:
     move = {PLAN: None, OTHER_PLAN: plan_text()}
-    head = world.branch(2, move)
-    world.merge(head, [world.signed(OTHER_PLAN, request=2)], move)
-    assert world.code(OTHER_PLAN) == "request-deletes"
+    head = approved.branch(2, move)
+    approved.merge(head, [approved.signed(OTHER_PLAN, request=2)], move)
+    assert approved.code(OTHER_PLAN) == "request-deletes"
 
 
 def test_link_instead_of_a_plan(world: World) -> None:
@@ -346,10 +333,9 @@ def test_link_instead_of_a_plan(world: World) -> None:
     assert world.code(data=plan_text()) == "not-a-plain-file"
 
 
-def test_twin_that_differs_by_case(world: World) -> None:
-    approved(world)
-    world.push(world.commit({PLAN.replace("handbook", "Handbook"): plan_text("a-0666")}, [world.tips().default]))
-    assert world.code(data=plan_text()) == "case-twin"
+def test_twin_that_differs_by_case(approved: World) -> None:
+    approved.push(approved.commit({PLAN.replace("handbook", "Handbook"): plan_text("a-0666")}, [approved.tips().default]))
+    assert approved.code(data=plan_text()) == "case-twin"
 
 
 def test_merged_file_that_cannot_be_read(world: World) -> None:
@@ -359,15 +345,14 @@ def test_merged_file_that_cannot_be_read(world: World) -> None:
     assert world.code(data=plan_text()) == "payload-unreadable"
 
 
-def test_two_requests_for_one_date(world: World) -> None:
+def test_two_requests_for_one_date(approved: World) -> None:
     """The second one's merge spends the first one's approval; asked about the first payload, both hashes are named."""
-    approved(world)
-    head = world.branch(2, {PLAN: plan_text("a-0002")})
-    world.merge(head, [world.signed(data=plan_text("a-0002"), request=2)], {PLAN: plan_text("a-0002")})
-    verdict = world.verdict(data=plan_text())
+    head = approved.branch(2, {PLAN: plan_text("a-0002")})
+    approved.merge(head, [approved.signed(data=plan_text("a-0002"), request=2)], {PLAN: plan_text("a-0002")})
+    verdict = approved.verdict(data=plan_text())
     assert getattr(verdict, "code", "") == "payload-differs"
     for text in (plan_text(), plan_text("a-0002")):
-        assert world.subject(PLAN, text).payload.removeprefix("sha256:")[:12] in getattr(verdict, "says", "")
+        assert approved.subject(PLAN, text).payload.removeprefix("sha256:")[:12] in getattr(verdict, "says", "")
 
 
 def test_merge_from_before_there_were_rules(world: World) -> None:
@@ -381,19 +366,17 @@ def test_merge_from_before_there_were_rules(world: World) -> None:
 # --- the history itself -------------------------------------------------------------------------------------------------------
 
 
-def test_shallow_clone(world: World) -> None:
-    approved(world)
-    run_git("clone", "--quiet", "--depth=1", f"file://{world.folder}/remote.git", "short", cwd=world.folder)
+def test_shallow_clone(approved: World) -> None:
+    run_git("clone", "--quiet", "--depth=1", f"file://{approved.folder}/remote.git", "short", cwd=approved.folder)
     with pytest.raises(StoppedForSafety, match="shallow-history"):
-        world.forge(Git(world.folder / "short")).verdict(world.tips(), world.subject(PLAN))
+        approved.forge(Git(approved.folder / "short")).verdict(approved.tips(), approved.subject(PLAN))
 
 
-def test_replaced_objects(world: World) -> None:
-    approved(world)
-    tip = world.tips().default
-    run_git("replace", tip, world.commit({PLAN: plan_text("a-0666")}, [tip]), cwd=world.folder / "work")
+def test_replaced_objects(approved: World) -> None:
+    tip = approved.tips().default
+    run_git("replace", tip, approved.commit({PLAN: plan_text("a-0666")}, [tip]), cwd=approved.folder / "work")
     with pytest.raises(StoppedForSafety, match="replaced-objects"):
-        world.verdict()
+        approved.verdict()
 
 
 def test_revoked_approver_turns_history_around(world: World) -> None:
@@ -420,7 +403,7 @@ def test_history_that_starts_from_other_rules(world: World, tmp_path_factory: py
         foreign.verdict(pinned_root=world.tips().default)
 
 
-# --- helpers --------------------------------------------------------------------------------------------------------------------
+# --- helpers ----------------------------------------------------------------------------------------------------
 
 
 def _with_mode(world: World, head: str, mode: str) -> str:

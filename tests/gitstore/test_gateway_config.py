@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from publisher.errors import ComeBackLater, StoppedForSafety
-from publisher.gitstore import local_config
 from publisher.gitstore.gateway import Git
 from tests.support import gitrepos
 from tests.support.gitrepos import Repository
@@ -153,7 +156,8 @@ def test_configuration_of_person_and_system_is_not_read_except_credentials(
     helper = gitrepos.script_at(tmp_path / "helper", f"echo $1 >> {note}; echo username=robot; echo password=hunter2")
     config = tmp_path / "gitconfig"
     config.write_text(
-        f'[url "ext::sh"]\n\tinsteadOf = {pair[0].path}\n[credential "https://127.0.0.1"]\n\thelper = {helper}\n\tusername = robot\n'
+        f'[url "ext::sh"]\n\tinsteadOf = {pair[0].path}\n'
+        f'[credential "https://127.0.0.1"]\n\thelper = {helper}\n\tusername = robot\n'
     )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
     git = Git(editor.path)
@@ -164,13 +168,63 @@ def test_configuration_of_person_and_system_is_not_read_except_credentials(
     assert not note.exists()
 
 
-def test_credentials_reach_an_http_remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The variables that hand them on, as git itself reads them: what a local helper says is forgotten, the person's is asked."""
-    settings = (*local_config.OVERRIDES, ("credential.helper", "mine"))
-    env = local_config.as_environment(settings)
-    pairs = [(env[f"GIT_CONFIG_KEY_{n}"], env[f"GIT_CONFIG_VALUE_{n}"]) for n in range(int(env["GIT_CONFIG_COUNT"]))]
-    helpers = [value for key, value in pairs if key == "credential.helper"]
-    assert helpers == ["", "mine"]
+class Refuses(BaseHTTPRequestHandler):
+    """Asks for a password and notes what it is given."""
+
+    seen: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        self.seen.append(self.headers.get("Authorization", ""))
+        self.send_response(401)
+        self.send_header("WWW-Authenticate", 'Basic realm="x"')
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def asking() -> Iterator[str]:
+    """The URL of a server on this machine that asks for a password."""
+    Refuses.seen.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refuses) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/x.git"
+        server.shutdown()
+
+
+def test_helpers_of_the_clone_are_not_asked_and_ci_headers_are_sent(
+    pair: tuple[Repository, Repository], asking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor, note = pair[1], tmp_path / "asked"
+    for name in ("GIT_ASKPASS", "SSH_ASKPASS"):
+        monkeypatch.delenv(name, raising=False)
+    helper = gitrepos.script_at(tmp_path / "helper", f"echo $1 >> {note}; echo username=robot; echo password=hunter2")
+    for key in ("credential.helper", "credential.http://127.0.0.1.helper", f"credential.{asking}.helper", "core.askPass"):
+        editor.setting(key, str(helper))
+    with pytest.raises(ComeBackLater):
+        Git(editor.path).remote_refs(asking, [MAIN])
+    assert set(Refuses.seen) == {""}
+    assert not note.exists()
+    editor.setting(f"http.{asking}.extraheader", "AUTHORIZATION: basic Y2k=")
+    with pytest.raises(ComeBackLater):
+        Git(editor.path).remote_refs(asking, [MAIN])
+    assert Refuses.seen[-1] == "basic Y2k="
+    assert not note.exists()
+
+
+def test_the_persons_own_helper_is_asked(
+    pair: tuple[Repository, Repository], asking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    helper = gitrepos.script_at(tmp_path / "helper", "echo username=robot; echo password=hunter2")
+    config = tmp_path / "gitconfig"
+    config.write_text(f'[credential "{asking}"]\n\thelper = {helper}\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+    git = Git(pair[1].path)
+    done = git._run("ls-remote", asking, env={"GIT_ALLOW_PROTOCOL": "http"}, config=git._user_settings(r"^credential\."))
+    assert done.code != 0
+    assert Refuses.seen[-1] == "Basic cm9ib3Q6aHVudGVyMg=="
 
 
 def test_local_settings(pair: tuple[Repository, Repository]) -> None:

@@ -107,7 +107,7 @@ def test_missing_and_wrong_objects_stop(editor: Repository) -> None:
 
 def test_a_packed_object_that_is_not_what_its_id_says(tmp_path: Path) -> None:
     """Git reads a pack by its index without hashing again; an index that maps an id to other bytes must be noticed."""
-    remote, editor = gitrepos.started(tmp_path, {"a": "AAAA\n", "b": "BBBB\n"})
+    _, editor = gitrepos.started(tmp_path, {"a": "AAAA\n", "b": "BBBB\n"})
     git, head = Git(editor.path), editor.head()
     ids = git.blob_ids(head, ["a", "b"])
     editor.git("repack", "-a", "-d", "-q")

@@ -286,8 +286,18 @@ def test_an_unreachable_remote_is_come_back_later_and_its_url_is_not_told(pair: 
 
 @pytest.mark.parametrize(
     "remote",
-    ["ext::sh -c 'touch pwned'", "git://example.org/x", "http://example.org/x", "ftp://example.org/x", "fd::7", "--upload-pack=x", "-x", "", "a\nb"],
-)  # fmt: skip
+    [
+        "ext::sh -c 'touch pwned'",
+        "git://example.org/x",
+        "http://example.org/x",
+        "ftp://example.org/x",
+        "fd::7",
+        "--upload-pack=x",
+        "-x",
+        "",
+        "a\nb",
+    ],
+)
 def test_remotes_of_other_kinds_are_refused(pair: tuple[Repository, Repository], remote: str) -> None:
     editor = pair[1]
     with pytest.raises(InputProblem):

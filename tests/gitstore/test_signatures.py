@@ -77,7 +77,8 @@ def test_a_merge_with_a_signed_tag_inside_is_read_right(editor: Repository, keys
     """``mergetag`` headers hold signatures of their own, which are part of what the commit's signer signed."""
     raw = (
         b"tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\nauthor a <a@x> 1 +0000\ncommitter a <a@x> 1 +0000\n"
-        b"mergetag object 0\n type commit\n gpgsig no\n \n -----BEGIN SSH SIGNATURE-----\ngpgsig -----A\n B\nencoding x\n\nm\n\ngpgsig z"
+        b"mergetag object 0\n type commit\n gpgsig no\n \n -----BEGIN SSH SIGNATURE-----\n"
+        b"gpgsig -----A\n B\nencoding x\n\nm\n\ngpgsig z"
     )
     signed, signature = git_objects.split_signature(raw)
     assert signature == "-----A\nB\n"

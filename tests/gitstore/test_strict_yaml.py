@@ -37,14 +37,45 @@ def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("true", True), ("false", False), ("null", None), ("~", None), ("", None), ("0", 0), ("-7", -7), ("9007199254740991", 2**53 - 1),
-        ("yes", "yes"), ("no", "no"), ("on", "on"), ("off", "off"), ("True", "True"), ("NULL", "NULL"),
-        ("2026-12-01", "2026-12-01"), ("2026-12-01T09:00:00+08:00", "2026-12-01T09:00:00+08:00"), ("9:00", "9:00"),
-        ("017", "017"), ("0x10", "0x10"), ("0b1", "0b1"), ("1e5", "1e5"), ("12e34", "12e34"), ("1.0", "1.0"), ("-0", "-0"), ("+1", "+1"),
-        ("1_000", "1_000"), (".inf", ".inf"), ("12345678901234567", "12345678901234567"), ('"1"', "1"), ("'true'", "true"), ('""', ""),
-        ("=", "="), ('"a\\nb"', "a\nb"), ("|\n  a\n  b", "a\nb\n"), ("[a, 1, {b: c}]", ["a", 1, {"b": "c"}]), ("{}", {}), ("[]", []),
+        ("true", True),
+        ("false", False),
+        ("null", None),
+        ("~", None),
+        ("", None),
+        ("0", 0),
+        ("-7", -7),
+        ("9007199254740991", 2**53 - 1),
+        ("yes", "yes"),
+        ("no", "no"),
+        ("on", "on"),
+        ("off", "off"),
+        ("True", "True"),
+        ("NULL", "NULL"),
+        ("2026-12-01", "2026-12-01"),
+        ("2026-12-01T09:00:00+08:00", "2026-12-01T09:00:00+08:00"),
+        ("9:00", "9:00"),
+        ("017", "017"),
+        ("0x10", "0x10"),
+        ("0b1", "0b1"),
+        ("1e5", "1e5"),
+        ("12e34", "12e34"),
+        ("1.0", "1.0"),
+        ("-0", "-0"),
+        ("+1", "+1"),
+        ("1_000", "1_000"),
+        (".inf", ".inf"),
+        ("12345678901234567", "12345678901234567"),
+        ('"1"', "1"),
+        ("'true'", "true"),
+        ('""', ""),
+        ("=", "="),
+        ('"a\\nb"', "a\nb"),
+        ("|\n  a\n  b", "a\nb\n"),
+        ("[a, 1, {b: c}]", ["a", 1, {"b": "c"}]),
+        ("{}", {}),
+        ("[]", []),
     ],
-)  # fmt: skip
+)
 def test_values(text: str, value: Any) -> None:
     found = read(f"key: {text}\n").data["key"]
     assert found == value
@@ -138,7 +169,9 @@ def test_depth_and_size_are_exact() -> None:
     assert len(read("- aaaa\n" * 30_000, most=2**21).data) == 30_000
 
 
-@pytest.mark.parametrize("text", ["[" * 60_000, "{a: " * 16_000, "- " * 32_000, "? " * 32_000, "&a [*a, *a]\n" * 5_000, "a: 'x\n" * 10_000])
+@pytest.mark.parametrize(
+    "text", ["[" * 60_000, "{a: " * 16_000, "- " * 32_000, "? " * 32_000, "&a [*a, *a]\n" * 5_000, "a: 'x\n" * 10_000]
+)
 def test_hostile_texts_end_soon(text: str) -> None:
     began = time.monotonic()
     problem_of(text)
@@ -149,15 +182,15 @@ def test_no_value_is_in_a_refusal() -> None:
     """Every single-byte change of a file with a secret in it: whatever is said, the secret is not."""
     text = 'title: "SENTINEL text"\nlist: [SENTINEL, {a: SENTINEL}]\nb: |\n  SENTINEL\n'
     rng = random.Random(3)
-    refused = 0
+    said = []
     for at in range(len(text)):
         for new in rng.sample(":[]{}&*!|'\"\\%@`?-\t\0\n#", 6):
             try:
                 read(text[:at] + new + text[at + 1 :])
             except InputProblem as problem:
-                refused += 1
-                assert "SENTINEL" not in str(problem) + repr(problem.as_data())
-    assert refused > 100
+                said.append(str(problem) + repr(problem.as_data()))
+    assert len(said) > 100
+    assert not any("SENTINEL" in words for words in said)
 
 
 @settings(max_examples=150, deadline=None)

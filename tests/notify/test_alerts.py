@@ -11,7 +11,7 @@ import pytest
 
 from publisher.domain.instance import ChannelSpec
 from publisher.errors import InputProblem, NeedsPerson
-from publisher.notify import wording
+from publisher.domain import wording
 from publisher.notify.alerts import Notices, StderrAlerts, make_alerts
 from publisher.notify.outcomes import Outcome, refused, sent, unknown
 from publisher.ports import Message

@@ -213,7 +213,8 @@ def test_broken_links_stop_the_build_at_their_line(tmp_path, link, code):
 
 
 def test_working_links_of_every_kind(tmp_path):
-    text = "## Über uns\n\n[a](/bed-2/#part) [b](#über-uns) [c](/) [d](/feed.xml) [e](/bed-2/w.png) [f](/tags/winter/) n[^1]\n\n[^1]: [g](#fn1)\n"
+    links = "[a](/bed-2/#part) [b](#über-uns) [c](/) [d](/feed.xml) [e](/bed-2/w.png) [f](/tags/winter/)"
+    text = f"## Über uns\n\n{links} n[^1]\n\n[^1]: [g](#fn1)\n"
     build(tmp_path, article(1, body=text), article(2, body="## Part\n\n![w](w.png)\n", files={"w.png": png()}))
 
 

@@ -1,3 +1,4 @@
+import json
 import re
 
 import pytest
@@ -73,7 +74,8 @@ def test_bad_files_are_refused(tmp_path):
 
 
 def test_words_can_be_translated(tmp_path):
-    words = b'{"day": "{day}. {month} {year}", "archive": "Archiv", "months": ["Januar","2","3","4","5","6","7","8","9","10","11","12"]}'
+    months = ["Januar", *map(str, range(2, 13))]
+    words = json.dumps({"day": "{day}. {month} {year}", "archive": "Archiv", "months": months}).encode()
     _, files = build(tmp_path, article(), theme=default_theme() | {"words.json": words})
     assert ">2. Januar 2026</time>" in files["bed-1/index.html"] and ">Archiv</a>" in files["index.html"]
 

@@ -70,7 +70,7 @@ class Repository:
 
     def refs(self) -> dict[str, str]:
         rows = [line.split(" ") for line in self.git("for-each-ref", "--format=%(refname) %(objectname)").splitlines()]
-        return {name: oid for name, oid in rows}
+        return {row[0]: row[1] for row in rows}
 
     def setting(self, key: str, value: str) -> None:
         self.git("config", "--local", "--add", key, value)
@@ -144,6 +144,6 @@ def snapshot(folder: Path) -> dict[str, str]:
     found = {}
     for path in sorted(folder.rglob("*")):
         state = path.lstat()
-        data = os.readlink(path).encode() if path.is_symlink() else path.read_bytes() if path.is_file() else b""
+        data = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes() if path.is_file() else b""
         found[str(path.relative_to(folder))] = f"{state.st_mode:o} {state.st_mtime_ns} {hashlib.sha256(data).hexdigest()}"
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import socket
+import threading
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -244,9 +245,14 @@ def test_nobody_listening() -> None:
 )
 def test_a_server_that_keeps_us_waiting_is_a_timeout(talk: Talk) -> None:
     start = time.monotonic()
-    seen = asked(talk, seconds=0.4)
-    assert (seen.status, seen.problem) == (0, "timeout")
-    assert time.monotonic() - start < 5
+    with raw_server(talk) as server:
+        seen = look(server.url, seconds=0.4)
+        assert (seen.status, seen.problem) == (0, "timeout")
+        assert time.monotonic() - start < 5
+        # Whoever still read was woken while the server was still talking, and left nothing behind.
+        for thread in [one for one in threading.enumerate() if one.name == "publisher-probe"]:
+            thread.join(5)
+            assert not thread.is_alive()
 
 
 def test_one_deadline_holds_for_all_urls_and_what_was_seen_before_it_counts() -> None:
@@ -275,8 +281,6 @@ def test_no_time_means_no_connection(seconds: float) -> None:
 
 
 def test_a_name_server_that_never_answers_is_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    import threading
-
     over = threading.Event()
 
     def stuck(*args: object, **kwargs: object) -> list[object]:
@@ -366,7 +370,7 @@ def test_the_next_address_is_tried_when_one_refuses(monkeypatch: pytest.MonkeyPa
         def two(host: str, port: int, *args: object, **kwargs: object) -> list[object]:
             if host != "localhost":
                 return list(real(host, port, *args, **kwargs))  # type: ignore[arg-type]
-            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in ("127.0.0.2", "127.0.0.1")]
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in ("::1", "127.0.0.1")]
 
         monkeypatch.setattr(socket, "getaddrinfo", two)
         assert look(f"http://localhost:{server.port}/").body == PAGE

@@ -1,0 +1,56 @@
+"""How a site's status is shown to people: one block per plan, the next act last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from publisher.cli import output
+from publisher.domain.fingerprint import short
+
+AGE_UNITS = ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute"), (1.0, "second"))
+
+
+def tell_site(status: Mapping[str, Any], *, details: bool = False) -> None:
+    live = status["live"]
+    head = f"{status['site']}: " + (
+        f"release {short(live['release'])} live, {live['articles']} articles" if live else "nothing public yet"
+    )
+    output.say(head + (", PAUSED" if status["paused"] else ""), bold=True)
+    claim = status["claim"]
+    if claim:
+        state = "expired" if claim["expired"] else "until " + claim["until"]
+        output.say(f"  claim: fence {claim['fence']} by {claim['holder']} for {claim['plan']}, {state}")
+    for plan in status["plans"]:
+        tell_plan(plan, details=details)
+    if not status["plans"]:
+        output.say("  no open plan")
+
+
+def tell_plan(plan: Mapping[str, Any], *, details: bool = False) -> None:
+    output.say(f"  {plan['plan']}  [{plan['stage']}]")
+    output.say(f"    due       {plan['publish_at']}   payload {short(plan['payload'])}, revision {plan['revision']}")
+    approval = plan["approval"]
+    if approval:
+        until = f", usable until {approval['until']}" if approval["until"] else ""
+        output.say(f"    approved  by {approval['by']} (request {approval['request']}){until}")
+    for article in plan["articles"]:
+        output.say(f"    article   {article['id']}  {article['url']}  {article['public']}")
+    if details:
+        for task in plan["tasks"]:
+            output.say(f"    step      {task['step']:<9} {task['state']:<9} {task['key']}")
+    following = plan["next"]
+    output.say(f"    next      {following['who']}: {following['what']}")
+    if following["command"]:
+        output.say(f"              {following['command']}")
+
+
+def age(seconds: float | None) -> str:
+    """How old a look at the remote is, in one unit."""
+    if seconds is None:
+        return "never"
+    for size, name in AGE_UNITS:
+        if seconds >= size:
+            count = int(seconds // size)
+            return f"{count} {name}{'s' if count > 1 else ''} ago"
+    return "just now"

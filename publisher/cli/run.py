@@ -1,0 +1,225 @@
+"""``publisher run``: resumes what is open, then carries out what is due."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from publisher.cli import output
+from publisher.cli.opening import asked_of, chosen_sites, opened, plan_name, site_of_plan, view_of
+from publisher.cli.reports import tell_plan
+from publisher.cli.verb import Verb
+from publisher.errors import EXIT_LATER, EXIT_OK, EXIT_PERSON, EXIT_UNKNOWN, Refusal, StoppedForSafety, UsageProblem, worst
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+
+    from publisher.engine.running import PlanOutcome, SiteOutcome
+    from publisher.wiring import Wired
+
+POLL = 2.0
+"""Seconds between two looks for an approval with ``--wait``."""
+LONGEST_WAIT_HOURS = 24
+EXPECT = "expect"
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        "publisher run                                              # everything that is open or due",
+        "publisher run --scheduled                                  # from a timer: waiting is not an error",
+        "publisher run handbook/daily/2026/2026-12-01               # shows it and asks",
+        "publisher run handbook/daily/2026/2026-12-01 --yes --wait 1h",
+        "publisher run --site handbook --expect report.json",
+    ),
+)
+@click.argument("plan", required=False)
+@click.option("--site", metavar="NAME", help="Only this site.")
+@click.option("--scheduled", is_flag=True, help="Called by a timer: busy, not due and waiting for review end with 0.")
+@click.option("--wait", "wait", metavar="TIME", help="Ask every 2 seconds for a missing approval, for so long (1h).")
+@click.option(
+    "--expect", "report", metavar="REPORT", type=click.Path(dir_okay=False), help="Stop if `preview --json` no longer holds."
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_context
+def command(
+    context: click.Context,
+    plan: str | None,
+    site: str | None,
+    scheduled: bool,
+    wait: str | None,
+    report: str | None,
+    yes: bool,
+) -> int:
+    """Carry out what is due, under a claim, step by step; whatever was begun is finished first.
+
+    Kill it anywhere: the next run finds out what happened and finishes the same work, once.
+    """
+    name = plan_name(plan) if plan else ""
+    patience = _duration(wait) if wait else None
+    with opened(context) as wired:
+        wired.git.require_trustworthy()
+        tips = wired.store.refresh()
+        sites = chosen_sites(wired, tips, site_of_plan(name) if name else site)
+        if report:
+            _require_expected(wired, Path(report), sites, name)
+        if name and not yes:
+            _ask(wired, name)
+        outcomes = [_run(wired, one, name, patience) for one in sites]
+        now = wired.clock.now()
+    _tell(context, outcomes, now)
+    return worst([_exit_code(outcome, now, scheduled=scheduled, named=bool(name)) for outcome in outcomes])
+
+
+def _run(wired: Wired, site: str, name: str, patience: timedelta | None) -> SiteOutcome:
+    from publisher.engine.running import run_site
+
+    doors = wired.doors()
+    deadline = wired.clock.now() + patience if patience else None
+    while True:
+        outcome = run_site(doors, site, name)
+        waiting = any(item.decision and item.decision.code == "approval-absent" for item in outcome.plans.values())
+        if deadline is None or not waiting or wired.clock.now() >= deadline:
+            return outcome
+        doors.progress("waiting for an approval")
+        wired.clock.sleep(POLL)
+
+
+def _duration(text: str) -> timedelta:
+    from datetime import timedelta
+
+    from publisher.domain.business_calendar import parse_duration
+
+    try:
+        return min(parse_duration(text), timedelta(hours=LONGEST_WAIT_HOURS))
+    except ValueError as rule:
+        raise UsageProblem("bad-duration", f"--wait: {rule}") from None
+
+
+def _ask(wired: Wired, name: str) -> None:
+    """A manual run names its plan, sees where it stands, and is asked."""
+    from publisher.engine.people import plan_in
+    from publisher.engine.status import site_status
+
+    view = view_of(wired, wired.store.tips(), site_of_plan(name))
+    plan_in(view, name)
+    for plan in site_status(view, wired.clock.now(), name)["plans"]:
+        tell_plan(plan, details=True)
+    if not output.is_interactive():
+        raise UsageProblem("needs-yes", "nobody is there to be asked", next=f"publisher run {name} --yes")
+    click.confirm("Run it?", abort=True, err=True)
+
+
+def _require_expected(wired: Wired, path: Path, sites: tuple[str, ...], name: str) -> None:
+    """Compares a preview's report with the remote as it is now."""
+    from publisher.engine.previewing import site_preview
+
+    expected = _expectations(path)
+    tips = wired.store.refresh()
+    for site in sites:
+        found = site_preview(view_of(wired, tips, site), wired.clock.now(), name)[EXPECT]
+        if site not in expected:
+            raise UsageProblem(
+                "no-expectation", f"the report says nothing about {site}", next=f"publisher preview --site {site} --json"
+            )
+        if found != expected[site]:
+            raise StoppedForSafety(
+                "expectation-differs",
+                f"{site} is no longer as the preview showed it; nothing was run",
+                next="publisher preview --fresh",
+            )
+
+
+def _expectations(path: Path) -> dict[str, str]:
+    try:
+        data = json.loads(path.read_bytes())
+        reports = data.get("sites", [data])
+        return {report["site"]: report[EXPECT] for report in reports}
+    except OSError:
+        raise UsageProblem("no-report", f"{path} cannot be read", next="publisher preview --json > report.json") from None
+    except (ValueError, KeyError, TypeError):
+        raise UsageProblem(
+            "not-a-report", f"{path} is not a preview's report", next="publisher preview --json > report.json"
+        ) from None
+
+
+def _exit_code(outcome: SiteOutcome, now: datetime, *, scheduled: bool, named: bool) -> int:
+    codes = [_plan_code(outcome, item, now, scheduled=scheduled, named=named) for item in outcome.plans.values()]
+    if outcome.problem:
+        later = isinstance(outcome.problem, Refusal) and outcome.problem.exit_code == EXIT_LATER
+        codes.append(
+            EXIT_OK if scheduled and later and outcome.problem.code != "remote-unreachable" else outcome.problem.exit_code
+        )
+    return worst(codes)
+
+
+def _plan_code(outcome: SiteOutcome, item: PlanOutcome, now: datetime, *, scheduled: bool, named: bool) -> int:
+    if item.problem:
+        return EXIT_OK if scheduled and item.problem.exit_code == EXIT_LATER else item.problem.exit_code
+    decision = item.decision
+    if decision is None or decision.exit_code in (EXIT_OK, EXIT_UNKNOWN):
+        return decision.exit_code if decision else EXIT_OK
+    view = outcome.view.plans.get(item.plan) if outcome.view else None
+    plan = view.plan if view else None
+    early = plan is not None and now < plan.publish_at
+    if decision.exit_code == EXIT_LATER or early:
+        # What is not due yet is nothing wrong; it is only worth a code of its own when somebody asked for this plan.
+        return decision.exit_code if named and not scheduled else EXIT_OK
+    if scheduled and decision.code == "approval-absent" and plan and outcome.view:
+        inside = now < plan.publish_at + outcome.view.rules.expires_after
+        return EXIT_OK if inside else EXIT_PERSON
+    return decision.exit_code
+
+
+def _tell(context: click.Context, outcomes: list[SiteOutcome], now: datetime) -> None:
+    if asked_of(context).as_json:
+        output.say_json({"schema": "publisher.run/1", "sites": [_data(outcome, now) for outcome in outcomes]})
+        return
+    for outcome in outcomes:
+        _tell_site(outcome)
+
+
+def _tell_site(outcome: SiteOutcome) -> None:
+    from publisher.engine.status import stage
+
+    output.say(
+        f"{outcome.site}: {outcome.pushes} pushes" if outcome.pushes else f"{outcome.site}: nothing was written", bold=True
+    )
+    for item in outcome.plans.values():
+        view = outcome.view.plans.get(item.plan) if outcome.view else None
+        where = f"  [{stage(outcome.view, view)}]" if view and outcome.view else ""
+        did = f"  {', '.join(item.did)}" if item.did else ""
+        output.say(f"  {item.plan}{did}{where}")
+        for url in view.history.urls if view and "confirmed" in item.did else ():
+            output.say(f"    {url}")
+        if item.problem:
+            output.note(str(item.problem))
+        elif item.decision and item.decision.code != "over":
+            output.say(f"    next: {item.decision.who}: {item.decision.what}")
+            if item.decision.command:
+                output.say(f"          {item.decision.command}")
+    if outcome.problem and not any(item.problem is outcome.problem for item in outcome.plans.values()):
+        output.note(str(outcome.problem))
+
+
+def _data(outcome: SiteOutcome, now: datetime) -> dict[str, Any]:
+    from publisher.engine.status import site_status
+
+    status = site_status(outcome.view, now, closed=True) if outcome.view else {"plans": []}
+    plans = {plan["plan"]: plan for plan in status["plans"]}
+    return {
+        "site": outcome.site,
+        "pushes": outcome.pushes,
+        "problem": outcome.problem.as_data() if outcome.problem else None,
+        "plans": [
+            {
+                **plans.get(item.plan, {"plan": item.plan}),
+                "did": item.did,
+                "problem": item.problem.as_data() if item.problem else None,
+            }
+            for item in outcome.plans.values()
+        ],
+    }

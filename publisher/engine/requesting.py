@@ -1,0 +1,50 @@
+"""Requests for a gate: one numbered file each, found again by a repetition."""
+
+from __future__ import annotations
+
+from publisher.domain.gates import PLAN_GATE, GateFile, gate_file
+from publisher.domain.lines import Step
+from publisher.domain.plan import Kind
+from publisher.engine.bench import Doors
+from publisher.engine.deciding import standing_plan
+from publisher.engine.site_view import PlanView, SiteView
+from publisher.errors import NeedsPerson
+
+
+def next_gate_file(view: PlanView, gate: str, subject: str) -> GateFile:
+    """The request file that follows those asked before for this gate."""
+    numbers = [item.number for item in view.asked.get(gate, ())]
+    numbers += [item.number for item in view.history.requests if item.gate == gate]
+    return gate_file(standing_plan(view), gate, subject, max(numbers, default=0) + 1)
+
+
+def open_gate(doors: Doors, view: SiteView, gate: GateFile) -> int:
+    """Opens the request of a gate file; the same file asked for twice is one request."""
+    files = {f"plans/{gate.path}.yaml": doors.render(gate.data)}
+    title = f"{gate.site}: {gate.gate} for {gate.plan}"
+    return doors.requests.open(view.tips, files, title, marker=f"{gate.path}@{gate.payload}")
+
+
+def fields_of(gate: GateFile, request: int) -> dict[str, object]:
+    return {"gate": gate.gate, "number": gate.number, "request": request, "path": gate.path, "payload": gate.payload}
+
+
+def ask_again(doors: Doors, site: SiteView, view: PlanView) -> tuple[int, str]:
+    """A person's wish to have an expired or refused approval decided once more: (request, file path)."""
+    if view.history.deployed or view.history.over:
+        raise NeedsPerson("already-done", f"{view.path} needs no approval any more", next=f"publisher status {view.path}")
+    gate, subject = _wanted(view)
+    gate_request = next_gate_file(view, gate, subject)
+    # A request that is open already is found by its marker: asking twice does not make two.
+    pending = [item for item in view.history.requests if item.gate == gate and item.request in site.tips.requests]
+    if pending:
+        return pending[-1].request, f"plans/{pending[-1].path}.yaml"
+    return open_gate(doors, site, gate_request), f"plans/{gate_request.path}.yaml"
+
+
+def _wanted(view: PlanView) -> tuple[str, str]:
+    step: Step | None = view.history.next_step
+    built = view.history.built
+    if view.history.kind == Kind.LAUNCH and step and built and step.gate != PLAN_GATE:
+        return step.gate, built.release
+    return PLAN_GATE, standing_plan(view).payload
