@@ -88,6 +88,25 @@ class TreeFile(Protocol):
     def oid(self) -> str: ...
 
 
+class FileChange(Protocol):
+    """What one commit did to one file against its first parent: git mode and object ids, "" where the file is not."""
+
+    @property
+    def commit(self) -> str: ...
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def mode(self) -> str: ...
+
+    @property
+    def old(self) -> str: ...
+
+    @property
+    def new(self) -> str: ...
+
+
 class GitReads(Protocol):
     """The reading half of the git gateway, for rooms that judge or compare git objects."""
 
@@ -110,6 +129,9 @@ class GitReads(Protocol):
     def is_ancestor(self, older: str, newer: str) -> bool: ...
 
     def first_parent_changes(self, commit: str, path: str, limit: int = 1) -> Sequence[str]: ...
+
+    def folder_history(self, commit: str, folder: str) -> Sequence[FileChange]:
+        """Oldest first: what the commits on the first-parent chain of ``commit`` did to the files below ``folder``."""
 
     def remote_refs(self, remote: str, patterns: Sequence[str]) -> Mapping[str, str]: ...
 

@@ -88,7 +88,9 @@ def approval_values(signers: tuple[Who, ...]) -> dict[str, Any]:
         {"principal": who.principal, "key": who.key, "may": ["commit", "approve"] if who.may_approve else ["commit"]}
         for who in signers
     ]
-    return {"approvals": 1, "expires_after": "24h", "max_lead": "14d", "content": "plan"} | ({"signers": listed} if listed else {})
+    return {"approvals": 1, "expires_after": "24h", "max_lead": "14d", "content": "plan"} | (
+        {"signers": listed} if listed else {}
+    )
 
 
 def policy_values(answers: Answers, now: datetime) -> dict[str, Any]:

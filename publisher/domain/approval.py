@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
 from publisher.domain.fingerprint import canonical_json
 
+CALENDAR_END = datetime(9999, 12, 31, tzinfo=UTC)
 NAMESPACE = "publisher-approval"
 """The SSH signature namespace of approvals; a signer line must permit it, and a commit's namespace is another."""
 
@@ -152,4 +153,6 @@ class Window:
 def window(merged_at: datetime, publish_at: datetime, rules: ApprovalRules) -> Window:
     """The validity of an approval given at ``merged_at`` for something due at ``publish_at``."""
     opens = max(merged_at, publish_at)
-    return Window(opens=opens, closes=opens + rules.expires_after, too_far_ahead=publish_at - merged_at > rules.max_lead)
+    # A date at the calendar's end must not stop a run: there, the window closes where the calendar does.
+    closes = opens + min(rules.expires_after, CALENDAR_END - opens)
+    return Window(opens=opens, closes=closes, too_far_ahead=publish_at - merged_at > rules.max_lead)

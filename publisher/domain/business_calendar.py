@@ -5,8 +5,8 @@ Rules:
 * dates are Gregorian, ASCII ``YYYY-MM-DD``, years 1000 to 9999; nothing else is accepted;
 * instants in files carry their offset; a time without one is refused;
 * a wall time that does not exist (clocks go forward) means the same time read with the offset from before the change, so it
-  lands that much later on the clock; one that occurs twice (clocks go back) means the first. A date is never skipped or
-  done twice;
+  lands that much later on the clock; where that would be another date, it is read with the offset from after. One that occurs
+  twice (clocks go back) means the first. A date is never skipped or done twice; one that a zone leaves out is refused;
 * times shown to people always carry their zone and the UTC time.
 """
 
@@ -18,9 +18,18 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", re.ASCII)
 CLOCK_TIME = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])", re.ASCII)
-INSTANT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(Z|[+-][0-9]{2}:[0-9]{2})", re.ASCII)
+# Hours and offsets are bounded here: what fromisoformat makes of 24:00 or +08:99 depends on the Python version.
+INSTANT = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])",
+    re.ASCII,
+)
 DURATION = re.compile(r"([1-9][0-9]{0,5})(s|m|h|d)", re.ASCII)
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+# Names that lead to a file of the machine's own, or to clocks that count leap seconds: another instant on another machine.
+OF_THE_MACHINE = re.compile(r"localtime|posixrules|Factory|(?:posix|right)/.*", re.ASCII)
+FIRST_INSTANT = datetime(1000, 1, 2, tzinfo=UTC)
+LAST_INSTANT = datetime(9999, 12, 30, tzinfo=UTC)
 
 
 def parse_date(text: str) -> date:
@@ -32,12 +41,12 @@ def parse_date(text: str) -> date:
 
 
 def parse_zone(name: str) -> ZoneInfo:
-    """The zone of an IANA name. ``ValueError`` when there is none, or when the name could be a path."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,2}", name, re.ASCII):
+    """The zone of an IANA name. ``ValueError`` when there is none, when it is this machine's own, or when it could be a path."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,2}", name, re.ASCII) or OF_THE_MACHINE.fullmatch(name):
         raise ValueError("a zone is an IANA name such as Asia/Hong_Kong")
     try:
         return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, OSError):
+    except (ZoneInfoNotFoundError, OSError, ValueError):
         raise ValueError("no such zone in the time-zone database") from None
 
 
@@ -50,12 +59,18 @@ def parse_clock_time(text: str) -> time:
 
 
 def parse_instant(text: str) -> datetime:
-    """An instant with its offset, seconds precision. ``ValueError`` for anything without an offset."""
+    """An instant with its offset, seconds precision. ``ValueError`` for anything without an offset.
+
+    The first and last days of the calendar are refused too: in another zone they would lie outside of it.
+    """
     found = INSTANT.fullmatch(text)
     if not found:
         raise ValueError("an instant is written 2026-12-01T09:00:00+08:00, with its offset")
     parse_date(found[1])
-    return datetime.fromisoformat(text)
+    instant = datetime.fromisoformat(text)
+    if not FIRST_INSTANT <= instant <= LAST_INSTANT:
+        raise ValueError("an instant lies in the years 1000 to 9999 everywhere")
+    return instant
 
 
 def parse_duration(text: str) -> timedelta:
@@ -72,10 +87,17 @@ def business_date(now: datetime, zone: ZoneInfo) -> date:
 
 
 def instant_of(day: date, clock_time: time, zone: ZoneInfo) -> datetime:
-    """The instant of a wall time on a date, by the two rules for missing and doubled times above."""
-    # fold=0 is "the first of two" and, in a gap, "the offset from before": both rules in one (PEP 495).
-    wall = datetime.combine(day, clock_time).replace(tzinfo=zone, fold=0)
-    return wall.astimezone(UTC).astimezone(zone)
+    """The instant of a wall time on a date, by the rules for missing and doubled times above.
+
+    ``ValueError`` for a date that the zone leaves out (Samoa had no 30 December 2011).
+    """
+    # fold=0 is "the first of two" and, in a gap, "the offset from before"; fold=1 in a gap is "the offset from after" (PEP 495).
+    for fold in (0, 1):
+        wall = datetime.combine(day, clock_time).replace(tzinfo=zone, fold=fold)
+        instant = wall.astimezone(UTC).astimezone(zone)
+        if instant.date() == day:
+            return instant
+    raise ValueError("the zone's calendar has no such date")
 
 
 def start_of(day: date, zone: ZoneInfo) -> datetime:

@@ -15,7 +15,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import total_ordering
 
 from publisher.domain.business_calendar import for_people, in_utc, parse_instant, parse_zone
 from publisher.domain.ledger_events import Event, EventType, NewEvent
@@ -25,10 +24,12 @@ LONGEST_LEASE = timedelta(hours=2)
 NONCE = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 
-@total_ordering
 @dataclass(frozen=True, kw_only=True)
 class Fence:
-    """The number that travels to the target. Ordered by epoch, then number; the ids only tell equals apart."""
+    """The number that travels to the target. Ordered by epoch, then number; the ids only tell equals apart.
+
+    There is no ``<=``: of two fences with the same number and another id, neither is lower, and they are not equal.
+    """
 
     epoch: int
     epoch_id: str
@@ -37,9 +38,6 @@ class Fence:
 
     def __lt__(self, other: Fence) -> bool:
         return (self.epoch, self.number) < (other.epoch, other.number)
-
-    def same_holder(self, other: Fence) -> bool:
-        return self == other
 
     def as_data(self) -> dict[str, int | str]:
         return {"epoch": self.epoch, "epoch_id": self.epoch_id, "fence": self.number, "nonce": self.nonce}
@@ -84,37 +82,47 @@ NOTHING = Standing(epoch=0, epoch_id="")
 
 
 def fold_claims(events: Iterable[Event]) -> Standing:
-    """The standing after all claim events in order. ``StoppedForSafety`` when a number does not follow from the one before."""
+    """The standing after all claim events in order. ``StoppedForSafety`` when one of them does not follow from those before."""
     standing = NOTHING
     for event in events:
-        standing = _start_epoch(standing, event) if event.type is EventType.EPOCH else _apply(standing, event)
+        try:
+            standing = _follow(standing, event)
+        except (KeyError, TypeError, ValueError):
+            raise _corrupt(event, "a claim has epoch, fence, nonce, holder, plan and lease in their form") from None
     return standing
 
 
-def _start_epoch(standing: Standing, event: Event) -> Standing:
-    epoch, epoch_id = event.fields["epoch"], event.fields["epoch_id"]
-    if epoch <= standing.epoch or epoch_id == standing.epoch_id:
-        raise _corrupt(event, "an epoch is higher than the one before and has an id of its own")
-    return Standing(epoch=epoch, epoch_id=epoch_id)
-
-
-def _apply(standing: Standing, event: Event) -> Standing:
-    fence = fence_of({name: event.fields.get(name) for name in ("epoch", "epoch_id", "fence", "nonce")})
+def _follow(standing: Standing, event: Event) -> Standing:
+    if event.type is EventType.EPOCH:
+        return _start_epoch(standing, event)
+    fence = fence_of(event.fields)
     if (fence.epoch, fence.epoch_id) != (standing.epoch, standing.epoch_id):
         raise _corrupt(event, "a claim belongs to the epoch in force")
     last = standing.last
     if event.type is EventType.CLAIMED:
         if fence.number != (last.fence.number if last else 0) + 1:
             raise _corrupt(event, "a fence is one higher than the last")
-        until = min(parse_instant(event.fields["until"]), parse_instant(event.at) + LONGEST_LEASE)
-        claim = Claim(fence=fence, holder=event.fields["holder"], plan=event.fields["plan"], until=until)
+        claim = Claim(fence=fence, holder=event.fields["holder"], plan=event.fields["plan"], until=_until(event))
         return replace(standing, last=claim)
     if last is None or last.fence != fence:
         raise _corrupt(event, "only the last claim is renewed or released")
     if event.type is EventType.RENEWED:
-        until = min(parse_instant(event.fields["until"]), parse_instant(event.at) + LONGEST_LEASE)
-        return replace(standing, last=replace(last, until=until))
-    return replace(standing, last=replace(last, released=True))
+        return replace(standing, last=replace(last, until=_until(event)))
+    if event.type is EventType.RELEASED:
+        return replace(standing, last=replace(last, released=True))
+    raise _corrupt(event, "claims are made, renewed and released, and nothing else")
+
+
+def _start_epoch(standing: Standing, event: Event) -> Standing:
+    # An epoch is a fence before its first claim: the same bounds hold for its number and id.
+    start = fence_of({**event.fields, "fence": 0, "nonce": event.fields["epoch_id"]})
+    if start.epoch <= standing.epoch or start.epoch_id == standing.epoch_id:
+        raise _corrupt(event, "an epoch is higher than the one before and has an id of its own")
+    return Standing(epoch=start.epoch, epoch_id=start.epoch_id)
+
+
+def _until(event: Event) -> datetime:
+    return min(parse_instant(event.fields["until"]), parse_instant(event.at) + LONGEST_LEASE)
 
 
 def _corrupt(event: Event, rule: str) -> StoppedForSafety:

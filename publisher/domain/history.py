@@ -12,7 +12,7 @@ from typing import Any
 
 from publisher.domain.ledger_events import FIRST_PREV, Event, EventType
 from publisher.domain.lines import Step
-from publisher.domain.tasks import CREATED, CREATED_NEEDS_GATE, Signal, State, move
+from publisher.domain.tasks import CREATED, CREATED_NEEDS_GATE, IllegalTransition, Signal, State, move
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,22 +201,39 @@ def apply(history: History, event: Event) -> History:
 def _signal_steps(history: History, event: Event) -> History:
     begun = BEGINS.get(event.type, {}).get(history.kind, "")
     if begun in history.states:
+        _require_turn(history, begun)
         history = _running(history, begun)
     done = COMPLETES.get(event.type, {}).get(history.kind, "")
     if done in history.states and history.states[done] is not State.SUCCEEDED:
+        _require_turn(history, done)
         history = _signal(_running(history, done), done, Signal.EVIDENCE_COMPLETE)
     return history
 
 
+def _require_turn(history: History, step: str) -> None:
+    """Nothing begins or succeeds before every step above it has succeeded."""
+    for name, state in history.states.items():
+        if name == step:
+            return
+        if state is not State.SUCCEEDED:
+            raise IllegalTransition(f"{step} has a record while {name} is {state}")
+
+
+def _state(history: History, step: str) -> State:
+    if step not in history.states:
+        raise IllegalTransition(f"this line has no step {step}")
+    return history.states[step]
+
+
 def _signal(history: History, step: str, signal: Signal) -> History:
-    return replace(history, states={**history.states, step: move(history.states[step], signal)})
+    return replace(history, states={**history.states, step: move(_state(history, step), signal)})
 
 
 def _running(history: History, step: str) -> History:
     """Picked up, if it was not already: a short step's pick-up and result are one record."""
-    if history.states[step] is State.BLOCKED:
+    if _state(history, step) is State.BLOCKED:
         history = _signal(history, step, Signal.APPROVED)
-    if history.states[step] is State.QUEUED:
+    if _state(history, step) is State.QUEUED:
         history = _signal(history, step, Signal.PICKED_UP)
     return history
 

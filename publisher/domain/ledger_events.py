@@ -20,6 +20,7 @@ from publisher.domain.fingerprint import digest
 
 FIRST_PREV = digest(b"")
 COMMON = ("n", "at", "type", "claim", "actor", "prev", "commit")
+TEXTS = ("at", "type", "actor", "prev", "commit")
 
 
 class EventType(StrEnum):
@@ -66,6 +67,7 @@ class EventType(StrEnum):
     """The recorded live release was put back on a target that had lost it: ``release``, ``found``."""
 
 
+KNOWN_TYPES = frozenset(str(kind) for kind in EventType)
 WITHOUT_CLAIM = frozenset(
     {
         EventType.EPOCH,
@@ -121,6 +123,8 @@ def encode(new: NewEvent, *, after: Event | None, at: str, actor: str, commit: s
     """The line to append (with its newline), and the event it reads back as."""
     if new.claim is None and new.type not in WITHOUT_CLAIM:
         raise ValueError(f"{new.type} is written under a claim")
+    if not new.fields.keys().isdisjoint(COMMON):
+        raise ValueError(f"a field of {new.type} has the name of one that every event has")
     data = {
         "n": after.n + 1 if after else 1,
         "at": at,
@@ -161,7 +165,9 @@ def _decode_line(line: bytes, number: int) -> Event:
         raise BrokenLedger(number, "an event has n, at, type, claim, actor, prev and commit")
     if type(data["n"]) is not int or not (data["claim"] is None or type(data["claim"]) is int):
         raise BrokenLedger(number, "n and claim are whole numbers")
-    if data["type"] not in set(EventType):
+    if not all(isinstance(data[name], str) for name in TEXTS):
+        raise BrokenLedger(number, "at, type, actor, prev and commit are text")
+    if data["type"] not in KNOWN_TYPES:
         raise BrokenLedger(number, "an event type that this version does not know")
     event = _event(data, digest(line))
     if event.claim is None and event.type not in WITHOUT_CLAIM:

@@ -141,7 +141,7 @@ UNKNOWN_STEP = Step(
 def steps_of(kind: str, chosen: tuple[str, ...] = ()) -> tuple[Step, ...]:
     """The rows a plan goes through, in the line's order. ``chosen`` limits a launch to the named steps.
 
-    Raises ``ValueError`` for a kind without a line, an unknown step, or steps out of the line's order.
+    Raises ``ValueError`` for a kind without a line, an unknown step, steps out of the line's order, or a release of nothing built.
     """
     if kind not in LINES:
         raise ValueError("no line for this kind of plan")
@@ -153,6 +153,8 @@ def steps_of(kind: str, chosen: tuple[str, ...] = ()) -> tuple[Step, ...]:
         raise ValueError("a step that this line does not have")
     if list(chosen) != sorted(set(chosen), key=order.index):
         raise ValueError("steps stand once each, in the line's order")
+    if "release" in chosen and "build" not in chosen:
+        raise ValueError("a release has a build before it")
     return tuple(step for step in line if step.name in chosen)
 
 

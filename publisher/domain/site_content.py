@@ -4,8 +4,10 @@ Rules:
 * the articles are those of plans whose deploy is observed, in order of deployment, each at its last deployed text, less
   withdrawn and hidden ones; never a directory listing;
 * a correction keeps id, URL, GUID and date; anything else is refused;
-* hidden stays hidden until restored, withdrawn never returns by a rollback;
-* the deployments of a site are numbered 1, 2, 3; the last one observed is what the ledger says is live.
+* hidden stays hidden until a text of that article is put again, withdrawn never returns;
+* a baseline says all that was public: an article that it lacks is hidden;
+* the deployments of a site are numbered 1, 2, 3 without gaps since the last baseline (a gap is a lost ledger file, and building
+  on it would take its articles away); the last one observed is what the ledger says is live.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ class Content:
 
 @dataclass(frozen=True, kw_only=True)
 class Deployment:
-    """One observed deploy (or the baseline), with what it changed."""
+    """One observed deploy, with what it changed; or a baseline, whose ``prepared`` is ``whole``: all that was public."""
 
     number: int
     release: str
@@ -43,6 +45,7 @@ class Deployment:
     prepared: Prepared
     presentation: Mapping[str, Any]
     confirmed: bool
+    whole: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,17 +71,20 @@ def deployment_of(plan: str, history: History) -> Deployment | None:
 
 
 def production(deployments: Iterable[Deployment]) -> Production:
-    """Production after all observed deploys. ``StoppedForSafety`` when two share a number."""
+    """Production after all observed deploys. ``StoppedForSafety`` when two share a number, or one is missing."""
     ordered = sorted(deployments, key=lambda item: item.number)
     result = Production(deployments=tuple(ordered))
     content = Content()
     releases = set()
     last = 0
+    baseline = max((item.number for item in ordered if item.whole), default=0)
     for item in ordered:
         if item.number <= last:
             raise StoppedForSafety("deployments-doubled", f"two records claim deployment {item.number}", next="publisher audit")
+        if item.number > baseline and item.number != last + 1:
+            raise StoppedForSafety("deployment-missing", f"no record has deployment {last + 1}", next="publisher audit")
         last = item.number
-        content = after(content, item.prepared)
+        content = _only(after(content, item.prepared), item.prepared) if item.whole else after(content, item.prepared)
         releases.add(item.release)
         result = replace(
             result, release=item.release, deployment=item.number, presentation=item.presentation or result.presentation
@@ -86,15 +92,25 @@ def production(deployments: Iterable[Deployment]) -> Production:
     return replace(result, content=content, releases=frozenset(releases))
 
 
+def _only(content: Content, prepared: Prepared) -> Content:
+    """The content reduced to what ``prepared`` puts, in its order; the rest is known and hidden."""
+    listed = {text.id: text for text in prepared.puts}
+    rest = {name: text for name, text in content.texts.items() if name not in listed}
+    return replace(content, texts={**listed, **rest}, hidden=frozenset(rest))
+
+
 def after(content: Content, prepared: Prepared) -> Content:
-    """The content once ``prepared`` is public. Refuses what would change an article's identity."""
+    """The content once ``prepared`` is public. Refuses what would change an article's identity, or show an unknown text."""
     texts, known = dict(content.texts), dict(content.known)
     hidden, withdrawn = set(content.hidden), dict(content.withdrawn)
     for text in prepared.puts:
         _check_identity(texts.get(text.id), text)
         texts[text.id] = text
         known[text.id, text.digest] = text
+        hidden.discard(text.id)
     for item in prepared.reverts:
+        if (item["id"], item["digest"]) not in known:
+            raise StoppedForSafety("text-unknown", f"no record has that text of {item['id']}", next="publisher audit")
         texts[item["id"]] = known[item["id"], item["digest"]]
     for item in prepared.withdraws:
         withdrawn[item["id"]] = item

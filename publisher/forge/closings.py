@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from publisher.domain.approval import ApprovalRules, Rejection, Subject
-from publisher.errors import NeedsPerson, StoppedForSafety
+from publisher.errors import InputProblem, NeedsPerson, StoppedForSafety
 from publisher.forge.incoming import RULES_PATH
 from publisher.forge.merges import MergeJudge
 from publisher.forge.reasons import Unproven
@@ -50,7 +50,7 @@ class Closings:
         for item in self._near(commit):
             said = item.signed.statement
             if said.decision == REJECT and (said.path, said.payload) == (subject.path, subject.payload):
-                principal = self._signer(item)
+                principal = self._signer(item, commit)
                 if principal and self._is_about(item, subject):
                     return Rejection(subject=subject, by=principal, merge=item.commit, request=said.request)
         return None
@@ -62,18 +62,23 @@ class Closings:
             return False
         return True
 
-    def _signer(self, item: Recorded) -> str:
-        """Who signed a statement, if the rules where it was made permit it; else ""."""
+    def _signer(self, item: Recorded, tip: str) -> str:
+        """Who signed a statement, if the rules where it was made permit it and descend from the root of ``tip``'s; else ""."""
         try:
-            return approver_of(self._git, item.signed, self._rules_at(item.parent))
-        except (Unproven, NeedsPerson):  # nobody's decision, or made where no rules were in force
+            rules = self._rules_at(item.parent)
+            return approver_of(self._git, item.signed, rules) if rules.root == self._rules_at(tip).root else ""
+        except (Unproven, NeedsPerson, InputProblem):  # nobody's decision, or made where no rules were in force
             return ""
+        except StoppedForSafety as stop:
+            if stop.code != "root-differs":
+                raise
+            return ""  # a foreign history that somebody merged in; its people decide nothing here
 
     def require_rules_in_line(self, commit: str) -> None:
         """Stops when an approved change of the rules lies beside the first-parent chain of ``commit``."""
         for item in self._near(commit):
             said = item.signed.statement
-            if not item.on_chain and (said.path, said.decision) == (RULES_PATH, APPROVE) and self._signer(item):
+            if not item.on_chain and (said.path, said.decision) == (RULES_PATH, APPROVE) and self._signer(item, commit):
                 raise StoppedForSafety(
                     "rules-put-aside", f"the approved {RULES_PATH} of {item.commit[:12]} left the first-parent chain",
                     next=f"git log --first-parent; then put the default branch back on a descendant of {item.commit[:12]}",
@@ -85,7 +90,7 @@ class Closings:
         merges = [self._git.commit(oid) for oid in self._git.first_parent_changes(commit, "plans", limit=RECENT_MERGES)]
         found = [*self._near(commit), *_carried(merges, commit)]
         for item in sorted(found, key=lambda item: -item.signed.statement.request):
-            if item.signed.statement.request <= LARGEST_NUMBER and self._signer(item):
+            if item.signed.statement.request <= LARGEST_NUMBER and self._signer(item, commit):
                 return item.signed.statement.request
         return 0
 

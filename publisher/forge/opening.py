@@ -15,6 +15,7 @@ from pathlib import Path
 
 from publisher.domain.approval import ApprovalRules, Signer
 from publisher.errors import Bug, ComeBackLater, NeedsPerson
+from publisher.forge.closings import LARGEST_NUMBER
 from publisher.forge.incoming import incoming, is_ours, straight_line
 from publisher.forge.reasons import Unproven
 from publisher.forge.request_branches import REQUESTS, RequestBranches, own_signer
@@ -59,8 +60,8 @@ class Opener:
         return number
 
     def _next_number(self, tips: Tips) -> int:
-        seen = [*self._branches.numbers(), *tips.requests, self._forge.closings.highest_number(tips.default)]
-        return 1 + max(seen, default=0)
+        fetched = [number for number in tips.requests if number <= LARGEST_NUMBER]
+        return 1 + max([*self._branches.numbers(), *fetched, self._forge.closings.highest_number(tips.default)])
 
     def _own(self, tips: Tips, marker: str, me: Signer, rules: ApprovalRules) -> tuple[int, str]:
         """(number, head) of my open request with this marker, or (0, "")."""

@@ -66,7 +66,8 @@ def read_draft(git: Git, commit: str, source: str, references: References) -> Dr
     where = f"{source}/{TEXT}"
     if TEXT not in entries:
         raise InputProblem("draft-missing", "there is no draft here", where=f"{where}:1:1", next="publisher new")
-    text = _text(_bytes(git, [entries[TEXT]])[TEXT], where)
+    files = dict(_bytes(git, [entries[TEXT]]))
+    text = _text(files[TEXT], where)
     fields, body, line = _split(text, where)
     used = _used(references, body, where, line)
     missing = [name for name in used if name not in entries]
@@ -75,7 +76,7 @@ def read_draft(git: Git, commit: str, source: str, references: References) -> Dr
         raise InputProblem(
             "draft-file-missing", f"the file {missing[0]} is not beside this text", where=place, next="git add it"
         )
-    files = _bytes(git, [entries[TEXT], *(entries[name] for name in used)])
+    files.update(_bytes(git, [entries[name] for name in used]))
     return Draft(
         id=fields["id"],
         slug=slug,
@@ -111,6 +112,8 @@ def _require_name(name: str, where: str) -> None:
 
 def _bytes(git: Git, entries: list[TreeEntry]) -> Mapping[str, bytes]:
     """The bytes of files by their plain names. Kinds and sizes are judged before anything is read."""
+    if not entries:
+        return {}
     for entry in entries:
         _require_plain(entry)
     sizes = git.sizes(entry.oid for entry in entries)

@@ -79,7 +79,9 @@ def _commit(git: Git, branch: str, path: str, line: bytes, site: str, now: datet
     )  # fmt: skip
     git.push(".", [(commit, f"refs/heads/{branch}", local)])
     if git.resolve(f"refs/heads/{branch}") != commit:
-        raise ComeBackLater("state-branch-raced", f"branch {branch} was changed by somebody else meanwhile", next="publisher status")
+        raise ComeBackLater(
+            "state-branch-raced", f"branch {branch} was changed by somebody else meanwhile", next="publisher status"
+        )
     return commit
 
 

@@ -26,7 +26,7 @@ from typing import NamedTuple, cast
 
 from publisher.errors import Bug, ComeBackLater, InputProblem, NeedsPerson, StoppedForSafety
 from publisher.gitstore import clone_files, git_objects, local_config, ssh_signatures
-from publisher.gitstore.git_objects import CommitInfo, NewObject, TreeEntry, check_ref, is_oid
+from publisher.gitstore.git_objects import CommitInfo, FileChange, NewObject, TreeEntry, check_ref, is_oid
 
 GRACE = 2.0
 """Seconds between asking a process group to end, so that git removes its lock files, and ending it."""
@@ -196,6 +196,16 @@ class Git:
         """Newest first: commits on the first-parent chain of ``commit`` that changed ``path`` against their first parent."""
         out = self._must("rev-list", "--first-parent", f"--max-count={limit:d}", self._oid(commit), "--", path)
         return tuple(out.decode("ascii").split())
+
+    def folder_history(self, commit: str, folder: str) -> tuple[FileChange, ...]:
+        """Oldest first: what the commits on the first-parent chain of ``commit`` did to the files below ``folder``."""
+        chain = ("--first-parent", "--reverse", "--parents")
+        out = self._must("rev-list", *chain, self._oid(commit), "--", folder)
+        # The parents named here are the nearest commits before that changed the folder too, so the differences are the same.
+        # A line without a parent is compared with nothing; any further parent is left out.
+        pairs = "".join(" ".join(line.split()[:2]) + "\n" for line in out.decode("ascii").splitlines())
+        options = ("--stdin", "-r", "-z", "-m", "--root", "--no-renames", "--no-abbrev")
+        return git_objects.parse_changes(self._must("diff-tree", *options, "--", folder, stdin=pairs.encode("ascii")))
 
     def new_objects(self, commit: str, known: Sequence[str]) -> tuple[tuple[str, str], ...]:
         """(id, path) of the blobs reachable from ``commit`` and not from ``known``.

@@ -61,6 +61,17 @@ class NewObject:
     data: bytes
 
 
+@dataclass(frozen=True, kw_only=True)
+class FileChange:
+    """What one commit did to one file against its first parent. ``mode`` and ``new`` are "" where it removed the file."""
+
+    commit: str
+    path: str
+    mode: str
+    old: str
+    new: str
+
+
 def is_oid(text: str) -> bool:
     return OID.fullmatch(text) is not None
 
@@ -253,6 +264,22 @@ def parse_objects(out: bytes) -> tuple[tuple[str, str], ...]:
             )
         found.append((oid.decode("ascii"), text_of(path)))
     return tuple(found)
+
+
+def parse_changes(out: bytes) -> tuple[FileChange, ...]:
+    """The commits and raw lines of ``diff-tree --stdin -r -z``."""
+    words = out.split(b"\0")[:-1]
+    changes: list[FileChange] = []
+    commit, at = "", 0
+    while at < len(words):
+        if not words[at].startswith(b":"):
+            commit, at = words[at].decode("ascii"), at + 1
+            continue
+        _, mode, old, new, _ = words[at].decode("ascii").split(" ")
+        there = {"old": "" if set(old) == {"0"} else old, "new": "" if set(new) == {"0"} else new}
+        changes.append(FileChange(commit=commit, path=text_of(words[at + 1]), mode=mode if there["new"] else "", **there))
+        at += 2
+    return tuple(changes)
 
 
 def split_signature(commit: bytes) -> tuple[bytes, str]:

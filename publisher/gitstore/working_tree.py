@@ -15,7 +15,7 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -140,16 +140,14 @@ def read_policy(root: Path, site: str) -> Policy | None:
     return None if data is None else instance_files.policy_of(data, path)
 
 
-def add_site(root: Path, site: str, values: dict[str, object]) -> None:
-    """Adds a site to ``publisher.yaml``, at the end of its ``sites``; everything else in the file stays as it is."""
+def with_site(root: Path, site: str, values: Mapping[str, Any]) -> tuple[bytes, Instance]:
+    """``publisher.yaml`` with one more site at the end of its ``sites``, everything else as it stands; nothing is written."""
     data = read_file(root, INSTANCE) or b""
     document = strict_yaml.load(data, INSTANCE)
     block = render_yaml({"sites": {site: values}}).decode("utf-8").splitlines(keepends=True)[1:]
     text = yaml_lines.into_mapping(data, document, "sites", block).encode("utf-8")
-    expected = {**document.data, "sites": {**document.data["sites"], site: values}}
-    require_same(strict_yaml.load(text, INSTANCE).data, expected)
-    instance_files.instance_of(text, INSTANCE)
-    write_file(root / INSTANCE, text)
+    require_same(strict_yaml.load(text, INSTANCE).data, {**document.data, "sites": {**document.data["sites"], site: values}})
+    return text, instance_files.instance_of(text, INSTANCE)
 
 
 def require_same(found: object, expected: object) -> None:

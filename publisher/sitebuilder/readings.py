@@ -11,6 +11,7 @@ Rules:
 from __future__ import annotations
 
 import re
+import string
 import zlib
 from base64 import b64decode
 from collections.abc import Iterator
@@ -26,13 +27,16 @@ LARGEST_UNPACKED = 64 * 1024 * 1024
 LARGEST_UTF16 = 1024 * 1024
 
 TAG = re.compile(r"(<[^<>]*>)")
-PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+# Each begins with a plain character, so that the search for it is fast.
+PERCENT = re.compile(r"%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*")
 ESCAPE = re.compile(r"\\u\{?([0-9A-Fa-f]{4,6})\}?|\\x([0-9A-Fa-f]{2})")
 JSON_ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})")
 SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-QUOTED_PRINTABLE = re.compile(r"=\r?\n|((?:=[0-9A-F]{2})+)")
-BASE64_RUN = re.compile(rb"[A-Za-z0-9+/]{16,}(?:[\r\n]+[A-Za-z0-9+/]{4,})*|[A-Za-z0-9_-]{16,}(?:[\r\n]+[A-Za-z0-9_-]{4,})*")
-URL_SAFE = bytes.maketrans(b"-_", b"+/")
+QUOTED_PRINTABLE = re.compile(r"=(?:\r?\n|([0-9A-F]{2}(?:=[0-9A-F]{2})*))")
+BASE64_SIGNS = (string.ascii_letters + string.digits + "+/-_\r\n").encode()
+# Both alphabets (RFC 4648) in one, line ends kept, everything else a space.
+BASE64 = bytes(b"+/"[b"-_".index(code)] if code in b"-_" else code if code in BASE64_SIGNS else 32 for code in range(256))
+SHORTEST_BASE64 = 16
 CONTROLS = bytes(code for code in range(32) if code not in b"\t\n\r")
 TEXT_IN_BINARY = re.compile(
     rb"(?:[\t\n\r -~]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}){6,}|(?:[\t\n\r -~]\0){6,}"
@@ -117,7 +121,8 @@ def _inflate(data: bytes, start: int, window: int, budget: list[int]) -> bytes:
 def _from_base64(data: bytes) -> list[bytes]:
     """Whatever in ``data`` is base64 of text or of something packed; one part for each alignment."""
     # A long word, a slug or a hex digest has no capitals; base64 of sixteen characters and more all but always has.
-    runs = [b"".join(run.split()).translate(URL_SAFE) for run in BASE64_RUN.findall(data) if not run.islower()]
+    found = [run for run in data.translate(BASE64).split(b" ") if len(run) >= SHORTEST_BASE64 and not run.islower()]
+    runs = [line for run in found for line in dict.fromkeys((b"".join(run.split()), *run.split())) if len(line) >= SHORTEST_BASE64]
     parts = [[text for run in runs if _is_meant(text := _decoded(run[shift:]))] for shift in range(4)]
     return [b"\n".join(part) for part in parts if part]
 

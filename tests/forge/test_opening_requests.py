@@ -117,6 +117,12 @@ def test_numbers_in_unsigned_words_count_for_nothing(world: World) -> None:
     assert world.open({OTHER_PLAN: plan_text("a-0002")}) == 1
 
 
+def test_branches_with_absurd_numbers_are_nobodys(world: World) -> None:
+    head = world.branch(10**12, {PLAN: plan_text()})
+    world.push(head, f"{REQUESTS}007")
+    assert world.open({OTHER_PLAN: plan_text("a-0002")}) == 8
+
+
 def test_what_is_on_the_default_branch_already_is_not_proposed(world: World) -> None:
     world.push(world.commit({PLAN: plan_text()}, [world.tips().default]))
     with pytest.raises(ComeBackLater, match="nothing-to-propose"):

@@ -10,7 +10,7 @@ from publisher.domain.approval import Approval, NoApproval, Rejection
 from publisher.errors import ComeBackLater, InputProblem, NeedsPerson, UsageProblem
 from publisher.forge.statements import block_of
 from publisher.gitstore.gateway import Git
-from tests.support.signed_forge import MAIN, OTHER_PLAN, PLAN, REQUESTS, World, plan_text, set_ref
+from tests.support.signed_forge import MAIN, OTHER_PLAN, PLAN, REQUESTS, World, plan_text, rules_text, set_ref
 
 APPROVALS = "refs/heads/publisher/approvals/*"
 
@@ -153,6 +153,27 @@ def test_a_rejection_by_somebody_not_entitled_rejects_nothing(approved: World, w
     head = approved.branch(2, {OTHER_PLAN: plan_text("a-0002")})
     approved.merge(head, [approved.signed(who=who, request=2, decision="reject", **fields)], {}, who)
     assert isinstance(approved.verdict(), Approval)
+
+
+def test_a_rejection_from_a_foreign_history_rejects_nothing(approved: World) -> None:
+    """Mallory merges in a history of her own, in whose rules she may decide."""
+    rules = rules_text(approved.keys, {"mallory": ["commit", "approve"]})
+    foreign = approved.commit({"approval.yaml": rules}, [], "mallory")
+    block = block_of([approved.signed(who="mallory", request=2, decision="reject")])
+    foreign = approved.commit({}, [foreign], "mallory", block + "\n")
+    approved.merge(foreign, [], {}, "mallory")
+    assert isinstance(approved.verdict(), Approval)
+    root = approved.forge().rules(approved.tips().default).root
+    assert isinstance(approved.verdict(pinned_root=root), Approval)
+
+
+def test_a_rejection_survives_history_turned_around(opened: World) -> None:
+    """The default branch becomes the second parent of a merge; what it recorded is still seen."""
+    before = opened.tips().default
+    opened.decide(1, approve=False)
+    side = opened.commit({"drafts/a/index.md": b"more\n"}, [before], "bob")
+    opened.push(opened.commit({}, [side, opened.tips().default], "bob"))
+    assert isinstance(opened.verdict(), Rejection)
 
 
 def test_a_plan_that_cannot_be_read_can_be_rejected_not_approved(world: World) -> None:

@@ -1,0 +1,251 @@
+"""The audit of a site's ledger as files and as history: what stands there, that it only grew, and under which claims.
+
+Rules:
+* every file is one that publisher writes, and reads: numbering, chain and types hold;
+* on the state branch's first-parent chain a file only ever grows at its end, and is never removed;
+* an event with a claim was recorded while that claim was the site's last and not released before; only a person's settling
+  names an older one (the claim that had intended the outcome);
+* within an epoch no fence is given twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import groupby, islice
+
+from publisher.domain.business_calendar import parse_instant
+from publisher.domain.claim import fold_claims
+from publisher.domain.ledger_events import BrokenLedger, Event, EventType, decode
+from publisher.engine.audit_findings import MALFORMED, Findings, line
+from publisher.engine.site_view import kind_of
+from publisher.errors import StoppedForSafety
+from publisher.ports import FileChange, GitReads, TreeFile
+
+PLAIN_FILE = "100644"
+ENDING = ".jsonl"
+AT_ONCE = 64
+"""Versions of ledger files that are read with one git process."""
+CLOCKS_APART = timedelta(minutes=2)
+"""How far two honest machines' clocks may differ (DESIGN.md, 5)."""
+
+_CLAIMS = frozenset({EventType.EPOCH, EventType.CLAIMED, EventType.RENEWED, EventType.RELEASED})
+_CONTROLS = frozenset({EventType.PAUSED, EventType.RESUMED, EventType.SKIPPED})
+_BASELINE = frozenset({EventType.BASELINE, EventType.REPAIRED})
+_PLAN = frozenset(EventType) - _CLAIMS - _CONTROLS - {EventType.BASELINE}
+_SITE_FILES = (
+    (re.compile(r"[^/]+/claims/[0-9]{4}", re.ASCII), _CLAIMS),
+    (re.compile(r"[^/]+/controls", re.ASCII), _CONTROLS),
+    (re.compile(r"[^/]+/baseline/[0-9]{4,}", re.ASCII), _BASELINE),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SiteLedger:
+    """A site's ledger at the state tip: what could be read, by path under ``ledger/`` without ending."""
+
+    site: str
+    events: Mapping[str, tuple[Event, ...]]
+
+    @property
+    def claims(self) -> tuple[tuple[str, Event], ...]:
+        """Every claim event with its file, across all years."""
+        names = sorted(name for name in self.events if name.startswith(f"{self.site}/claims/"))
+        return tuple((name, event) for name in names for event in self.events[name])
+
+    @property
+    def baselines(self) -> tuple[tuple[str, Event], ...]:
+        names = sorted(name for name in self.events if name.startswith(f"{self.site}/baseline/"))
+        return tuple((name, e) for name in names for e in self.events[name] if e.type is EventType.BASELINE)
+
+    @property
+    def plans(self) -> Mapping[str, tuple[Event, ...]]:
+        return {name: events for name, events in self.events.items() if kind_of(name)}
+
+
+def read_site(git: GitReads, entries: Iterable[TreeFile], site: str, found: Findings) -> SiteLedger:
+    """Decodes every ledger file of a site; what cannot be one is a problem and is left out."""
+    files = {}
+    for entry in entries:
+        name = entry.path.removeprefix("ledger/").removesuffix(ENDING)
+        if entry.mode != PLAIN_FILE:
+            found.problem("ledger-not-a-plain-file", entry.path, "a ledger file is a plain file")
+        elif not entry.path.endswith(ENDING) or _types_in(name) is None:
+            found.problem("ledger-foreign-file", entry.path, "publisher writes no file of this name")
+        else:
+            files[name] = entry.oid
+    texts = git.blobs(files.values())
+    events: dict[str, tuple[Event, ...]] = {}
+    for name, oid in files.items():
+        try:
+            events[name] = decode(texts[oid])
+        except BrokenLedger as broken:
+            found.problem("ledger-broken", line(name, broken.line), f"a ledger line breaks the rule: {broken.rule}")
+    for name, items in events.items():
+        _check_events(name, items, found)
+    return SiteLedger(site=site, events=events)
+
+
+def _types_in(name: str) -> frozenset[EventType] | None:
+    """The event types that a ledger file may hold; None when it is not one."""
+    types = next((types for pattern, types in _SITE_FILES if pattern.fullmatch(name)), None)
+    return types or (_PLAN if kind_of(name) else None)
+
+
+def _check_events(name: str, events: Sequence[Event], found: Findings) -> None:
+    types = _types_in(name) or frozenset()
+    latest = None
+    for event in events:
+        if event.type not in types:
+            found.problem("event-misplaced", line(name, event.n), f"a record of type {event.type} does not belong in this file")
+        with found.reading(line(name, event.n)):
+            at = parse_instant(event.at)
+            if latest and at < latest - CLOCKS_APART:
+                found.problem("time-goes-back", line(name, event.n), "this record is earlier than the one before it")
+            latest = max(at, latest) if latest else at
+
+
+# --- claims at the tip ------------------------------------------------------------------------------------------------------
+
+
+def check_claims(ledger: SiteLedger, found: Findings) -> int:
+    """That the claims follow from each other. Returns how many there are."""
+    claims = ledger.claims
+    if not claims:
+        found.problem("no-ledger", f"ledger/{ledger.site}", "the site has no claims file, so nothing in it can be in order")
+        return 0
+    given: set[tuple[object, object]] = set()
+    doubled = False
+    for name, event in claims:
+        key = (event.fields.get("epoch_id"), event.fields.get("fence"))
+        if event.type is EventType.CLAIMED and key in given:
+            doubled = True
+            found.problem("fence-doubled", line(name, event.n), f"fence {key[1]!a} was given before in this epoch")
+        elif event.type is EventType.CLAIMED:
+            given.add(key)
+    if not doubled:
+        _check_fold(claims, found)
+    return len(given)
+
+
+def _check_fold(claims: Sequence[tuple[str, Event]], found: Findings) -> None:
+    events = [event for _, event in claims]
+    if _folds(events):
+        return
+    good, bad = 0, len(events)
+    while bad - good > 1:  # the first record that breaks the fold
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if _folds(events[:middle]) else (good, middle)
+    name, event = claims[bad - 1]
+    found.problem("claims-corrupt", line(name, event.n), "this claim record does not follow from the ones before it")
+
+
+def _folds(events: Sequence[Event]) -> bool:
+    try:
+        fold_claims(events)
+    except (StoppedForSafety, *MALFORMED):
+        return False
+    return True
+
+
+# --- history ------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Claims:
+    """The claims as they stood at one commit. ``ended`` is true when the last one was released by an earlier commit."""
+
+    given: set[object] = field(default_factory=set)
+    last: object = None
+    released: bool = False
+    ended: bool = False
+
+    def apply(self, events: Iterable[Event]) -> None:
+        self.ended = self.released
+        for event in events:
+            if event.type is EventType.EPOCH:
+                self.given, self.last, self.released = set(), None, False
+            elif event.type is EventType.CLAIMED:
+                self.last = event.fields.get("fence")
+                self.given.add(self.last)
+                self.released = self.ended = False
+            elif event.type is EventType.RELEASED:
+                self.released = True
+
+
+class HistoryCheck:
+    """Follows a site's ledger through the state branch's history, oldest commit first."""
+
+    def __init__(self, git: GitReads, ledger: SiteLedger, found: Findings) -> None:
+        self._git = git
+        self._ledger = ledger
+        self._found = found
+        self._texts: dict[str, bytes] = {}
+        self._claims = _Claims()
+        self._paused = False
+        self._intents: set[str] = set()
+
+    def follow(self, changes: Iterable[FileChange]) -> None:
+        """``changes`` are the site's own, oldest first."""
+        for commit, group in groupby(self._read(changes), key=lambda pair: pair[0].commit):
+            appended: dict[str, tuple[Event, ...]] = {}
+            for change, data in group:
+                name = change.path.removeprefix("ledger/").removesuffix(ENDING)
+                appended[name] = self._grown(change, data, name)
+            self._judge(commit, appended)
+
+    def _read(self, changes: Iterable[FileChange]) -> Iterator[tuple[FileChange, bytes]]:
+        left = iter(changes)
+        while batch := list(islice(left, AT_ONCE)):
+            texts = self._git.blobs(change.new for change in batch if change.mode == PLAIN_FILE)
+            for change in batch:
+                yield change, texts.get(change.new, b"")
+
+    def _grown(self, change: FileChange, data: bytes, name: str) -> tuple[Event, ...]:
+        """The events that a commit appended to a file."""
+        before = self._texts.get(change.path, b"")
+        self._texts[change.path] = data
+        if not change.new:
+            self._found.problem("ledger-deleted", change.path, f"commit {change.commit[:12]} removed this file")
+        elif not data.startswith(before):
+            says = f"commit {change.commit[:12]} changed lines that stood there; a ledger file only grows"
+            self._found.problem("ledger-rewritten", change.path, says)
+        events = self._ledger.events.get(name, ())
+        return events[before.count(b"\n") : data.count(b"\n")]
+
+    def _judge(self, commit: str, appended: Mapping[str, tuple[Event, ...]]) -> None:
+        paused = self._paused
+        self._claims.apply(e for name, events in sorted(appended.items()) if "/claims/" in name for e in events)
+        for name, events in appended.items():
+            settled = any(event.type is EventType.SETTLED for event in events)
+            for event in events:
+                self._check_claim(name, event, commit, settled)
+                self._check_pause(name, event, paused)
+
+    def _check_claim(self, name: str, event: Event, commit: str, settled: bool) -> None:
+        claims, where = self._claims, line(name, event.n)
+        if event.claim is None:
+            return
+        if event.claim not in claims.given:
+            says = f"commit {commit[:12]} recorded this under fence {event.claim}, which nobody had claimed"
+            self._found.problem("claim-unknown", where, says)
+        elif settled:
+            return  # a person vouches for what an earlier claim had intended
+        elif event.claim != claims.last:
+            says = f"commit {commit[:12]} recorded this under fence {event.claim}, when fence {claims.last!a} was the last"
+            self._found.problem("claim-superseded", where, says)
+        elif claims.ended:
+            says = f"commit {commit[:12]} recorded this under fence {event.claim}, which had been released"
+            self._found.problem("claim-released", where, says)
+
+    def _check_pause(self, name: str, event: Event, paused: bool) -> None:
+        if event.type in (EventType.PAUSED, EventType.RESUMED):
+            self._paused = event.type is EventType.PAUSED
+        elif event.type is EventType.DEPLOY_CLOSED:
+            self._intents.discard(name)
+        elif event.type in (EventType.DEPLOY_INTENT, EventType.DEPLOYED):
+            if paused and name not in self._intents:
+                self._found.problem("deployed-while-paused", line(name, event.n), "the site was paused when this deploy began")
+            self._intents.add(name)
