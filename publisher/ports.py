@@ -25,6 +25,7 @@ from publisher.domain.plan import Plan, Presentation
 from publisher.domain.policy import Policy
 from publisher.domain.queue import Queued
 from publisher.domain.site_content import Content, Production
+from publisher.errors import InputProblem
 
 EFFECTS = (
     "records.publish",  # a push to the state branch (and, with a target that joins, the site branch)
@@ -224,6 +225,9 @@ class ReadsRepository(Protocol):
 
     def draft(self, commit: str, source: str) -> Draft:
         """A private source and the files it uses, at a commit of the drafts' repository."""
+
+    def drafts(self, commit: str, site: str, sources: Iterable[str]) -> tuple[Mapping[str, Draft], Mapping[str, InputProblem]]:
+        """Many sources at once: those that can be read, and why the others cannot."""
 
     def draft_sources(self, commit: str, site: str) -> tuple[str, ...]: ...
 

@@ -7,11 +7,8 @@ Rules:
 
 from __future__ import annotations
 
-import os
 import secrets
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,23 +16,10 @@ import click
 
 from publisher.cli import output
 from publisher.cli.boundary import Asked
-from publisher.cli.init_answers import Given, answers_for, read_people
-from publisher.cli.new_instance import (
-    HEAD_APPROVAL,
-    HEAD_INSTANCE,
-    HEAD_POLICY,
-    HEAD_QUEUE,
-    WELCOME,
-    Answers,
-    Who,
-    approval_values,
-    ignored,
-    instance_values,
-    policy_values,
-    site_values,
-)
+from publisher.cli.init_answers import Given
+from publisher.cli.init_work import InitWork
 from publisher.cli.verb import Verb
-from publisher.domain.instance import Instance, Site
+from publisher.domain.instance import Site
 from publisher.errors import ComeBackLater, NeedsPerson, StoppedForSafety, UsageProblem
 
 if TYPE_CHECKING:
@@ -77,7 +61,7 @@ SECONDS = 20.0
 @click.option("--no-example", is_flag=True, help="No example draft.")
 @click.option("--yes", is_flag=True, help="Ask nothing.")
 @click.pass_obj
-def command(asked: Asked, folder: str, new_site: bool, no_example: bool, yes: bool, **given: Any) -> None:
+def command(asked: Asked, /, folder: str, new_site: bool, no_example: bool, yes: bool, **given: Any) -> None:
     """Make a new instance in the git repository at DIR, or add a site to the one that is there.
 
     Writes configuration, policy, queue, theme, a first draft and the first record of the ledger, and tells what comes next.
@@ -87,13 +71,14 @@ def command(asked: Asked, folder: str, new_site: bool, no_example: bool, yes: bo
 
     root, git = _repository(folder)
     now = SystemClock().now()
-    work = _Work(root=root, git=git, now=now, asks=output.is_interactive() and not yes and not asked.as_json)
+    asks = output.is_interactive() and not yes and not asked.as_json
+    work = InitWork(root=root, git=git, now=now, asks=asks)
     work.prepare(Given(**given), example=not no_example)
     begins = work.needs_ledger()
     if begins:
         _require_not_public(work.site, new_site=new_site)
-    if work.asks and work.files:
-        work.confirm()
+    if asks and work.files:
+        _confirm(work.files)
     begun = work.write(begins)
     _tell(asked, work, begun)
 
@@ -108,162 +93,10 @@ def _repository(folder: str) -> tuple[Path, Git]:
     return git.root(), git
 
 
-@dataclass(kw_only=True)
-class _Work:
-    """One ``init`` on its way. ``files`` are those to write, all of them new; ``ignore`` is a line for ``.gitignore``."""
-
-    root: Path
-    git: Git
-    now: datetime
-    asks: bool
-    files: dict[str, bytes] = field(default_factory=dict)
-    ignore: str = ""
-    added: Mapping[str, Any] | None = None
-    wrote: list[str] = field(default_factory=list)
-    instance: Instance | None = None
-    site_id: str = ""
-    nobody_approves: bool = False
-
-    @property
-    def site(self) -> Site:
-        assert self.instance is not None
-        return self.instance.sites[self.site_id]
-
-    # --- what to write --------------------------------------------------------------------------------------------------
-
-    def prepare(self, given: Given, *, example: bool) -> None:
-        """Works out everything before a byte is written. Refuses what does not go together."""
-        from publisher.gitstore import working_tree
-
-        there = working_tree.read_instance(self.root) if (self.root / working_tree.INSTANCE).exists() else None
-        answers = answers_for(given, there, self.root, self.now, asks=self.asks)
-        self.site_id = answers.site
-        people = read_people(given.reviewer, given.planner)
-        if there is None:
-            self._new_instance(given, answers, people)
-        elif people or given.on_call:
-            raise UsageProblem(
-                "rules-exist", "approval.yaml and publisher.yaml exist; people are changed there, by an approved change",
-                next="publisher init --site ID, without --reviewer, --planner and --on-call",
-            )  # fmt: skip
-        else:
-            self.instance = there
-            if answers.site not in there.sites:
-                self.added = site_values(answers)
-                self.instance = working_tree.with_site(self.root, answers.site, self.added)[1]
-        self._site_files(answers, example=example)
-        self._ignore_target()
-
-    def _new_instance(self, given: Given, answers: Answers, people: tuple[Who, ...]) -> None:
-        from publisher.gitstore import first_ledger, instance_files
-        from publisher.gitstore.yaml_writing import render_yaml
-
-        branch = first_ledger.checked_out_branch(self.root) or "main"
-        values = instance_values(
-            answers, instance_id=secrets.token_hex(8), forge=given.forge, default_branch=branch,
-            state_branch=given.state_branch or branch, on_call=given.on_call,
-        )  # fmt: skip
-        data = HEAD_INSTANCE.encode() + render_yaml(values)
-        self.instance = instance_files.instance_of(data, "publisher.yaml")
-        self.files["publisher.yaml"] = data
-        approval = HEAD_APPROVAL.encode() + render_yaml(approval_values(people))
-        instance_files.rules_of(approval, "approval.yaml")
-        self._add("approval.yaml", approval)
-        self.nobody_approves = given.forge == "git" and not any(who.may_approve for who in people)
-
-    def _site_files(self, answers: Answers, *, example: bool) -> None:
-        from publisher.gitstore import instance_files, working_tree
-        from publisher.gitstore.yaml_writing import render_yaml
-        from publisher.sitebuilder.theme import default_theme
-
-        site = answers.site
-        policy = HEAD_POLICY.encode() + render_yaml(policy_values(answers, self.now))
-        instance_files.policy_of(policy, f"plans/{site}/policy.yaml")
-        self._add(f"plans/{site}/policy.yaml", policy)
-        queue_path = f"plans/{site}/queue.yaml"
-        articles: list[dict[str, str]] = []
-        if example and not (self.root / queue_path).exists() and not working_tree.draft_sources(self.root, site):
-            articles = [self._example(site)]
-        self._add(queue_path, HEAD_QUEUE.encode() + render_yaml({"articles": articles}))
-        if not any((self.root / f"site-src/{site}/theme").glob("*")):
-            for name, data in default_theme().items():
-                self._add(f"site-src/{site}/theme/{name}", data)
-
-    def _example(self, site: str) -> dict[str, str]:
-        from publisher.cli.new import front_matter
-        from publisher.gitstore import working_tree
-
-        article = working_tree.next_article_id(self.root)
-        head = front_matter(article, "Hello", "The first article of this site, and how it becomes public.", "note")
-        self._add(f"drafts/{site}/hello/index.md", head + WELCOME.encode())
-        return {"id": article, "source": f"drafts/{site}/hello"}
-
-    def _add(self, path: str, data: bytes) -> None:
-        if not os.path.lexists(self.root / path):
-            self.files[path] = data
-
-    def _ignore_target(self) -> None:
-        """Releases inside the checkout are not committed."""
-        path = str(self.site.target.options.get("path", ""))
-        folder = Path(os.path.normpath(self.root / Path(path).expanduser()))
-        if self.site.target.kind != "directory" or not folder.is_relative_to(self.root) or folder == self.root:
-            return
-        inside = folder.relative_to(self.root)
-        from publisher.gitstore import working_tree
-
-        lines = (working_tree.read_file(self.root, ".gitignore") or b"").decode("utf-8", "replace").splitlines()
-        names = {above.as_posix() for above in (inside, *inside.parents)}
-        if not any(line.strip().strip("/") in names for line in lines):
-            self.ignore = ignored(inside.as_posix())
-
-    # --- the ledger -----------------------------------------------------------------------------------------------------
-
-    def needs_ledger(self) -> bool:
-        from publisher.gitstore import first_ledger
-
-        assert self.instance is not None
-        if self._own_branch:
-            first_ledger.require_known_state(self.git, self.instance.state_branch)
-        return not first_ledger.has_ledger(self.root, self.git, self.site_id, self.instance.state_branch)
-
-    @property
-    def _own_branch(self) -> bool:
-        assert self.instance is not None
-        return self.instance.state_branch != self.instance.default_branch
-
-    # --- writing ----------------------------------------------------------------------------------------------------------
-
-    def confirm(self) -> None:
-        for path in sorted(self.files):
-            click.echo(f"  {output.clean(path)}", err=True)
-        click.confirm("Write these files?", default=True, abort=True, err=True)
-
-    def write(self, begins: bool) -> Begun | None:
-        from publisher.gitstore import first_ledger, working_tree
-
-        assert self.instance is not None
-        for path, data in self.files.items():
-            if working_tree.create_file(self.root / path, data):
-                self.wrote.append(path)
-        if self.added is not None:
-            working_tree.write_file(
-                self.root / "publisher.yaml", working_tree.with_site(self.root, self.site_id, self.added)[0]
-            )
-            self.wrote.append("publisher.yaml")
-        if self.ignore:
-            text = working_tree.read_file(self.root, ".gitignore") or b""
-            line = "" if not text or text.endswith(b"\n") else "\n"
-            working_tree.write_file(self.root / ".gitignore", text + f"{line}{self.ignore}\n".encode())
-            self.wrote.append(".gitignore")
-        if not begins:
-            return None
-        begun = first_ledger.begin(
-            self.root, self.git, self.site_id, state_branch=self.instance.state_branch, own_branch=self._own_branch,
-            now=self.now, epoch_id=secrets.token_hex(16),
-        )  # fmt: skip
-        if not begun.commit:
-            self.wrote.append(begun.path)
-        return begun
+def _confirm(paths: Iterable[str]) -> None:
+    for path in sorted(paths):
+        click.echo(f"  {output.clean(path)}", err=True)
+    click.confirm("Write these files?", default=True, abort=True, err=True)
 
 
 def _require_not_public(site: Site, *, new_site: bool) -> None:
@@ -296,7 +129,7 @@ def _require_not_public(site: Site, *, new_site: bool) -> None:
 # --- telling ----------------------------------------------------------------------------------------------------------------
 
 
-def _tell(asked: Asked, work: _Work, begun: Begun | None) -> None:
+def _tell(asked: Asked, work: InitWork, begun: Begun | None) -> None:
     steps = list(_next_steps(work, begun))
     if asked.as_json:
         ledger = {"path": begun.path, "branch": begun.branch, "commit": begun.commit} if begun else None
@@ -317,7 +150,7 @@ def _tell(asked: Asked, work: _Work, begun: Begun | None) -> None:
         output.note(f"  {'next:' if number == 0 else '     '} {step}")
 
 
-def _next_steps(work: _Work, begun: Begun | None) -> Iterator[str]:
+def _next_steps(work: InitWork, begun: Begun | None) -> Iterator[str]:
     if work.wrote:
         yield "git add --all, then git commit"
     if begun and begun.commit:

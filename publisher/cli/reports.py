@@ -29,7 +29,8 @@ def tell_site(status: Mapping[str, Any], *, details: bool = False) -> None:
 
 def tell_plan(plan: Mapping[str, Any], *, details: bool = False) -> None:
     output.say(f"  {plan['plan']}  [{plan['stage']}]")
-    output.say(f"    due       {plan['publish_at']}   payload {short(plan['payload'])}, revision {plan['revision']}")
+    due = f"due       {plan['publish_at']}   " if plan["publish_at"] else ""
+    output.say(f"    {due}payload {short(plan['payload'])}, revision {plan['revision']}")
     approval = plan["approval"]
     if approval:
         until = f", usable until {approval['until']}" if approval["until"] else ""

@@ -16,6 +16,12 @@ from publisher.domain.fingerprint import payload_hash, short
 from publisher.domain.plan import Plan
 
 PLAN_GATE = "plan"
+RELEASE_GATE = "G3"
+
+
+def subject_of(gate: str, plan: Plan, release: str) -> str:
+    """What a request of this gate names: the built ``release`` before it becomes public, for every other gate the payload."""
+    return release if gate == RELEASE_GATE else plan.payload
 
 
 @dataclass(frozen=True, kw_only=True)

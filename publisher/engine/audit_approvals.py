@@ -120,7 +120,9 @@ class Approvals:
         try:
             verdict = self._forge.verdict(replace(self._tips, default=merge), subject)
         except ComeBackLater:
-            self._found.unproven("approval-not-derived", where, "the forge that holds the evidence was not asked: no connection")
+            self._found.unproven(
+                "approval-not-derived", where, "the forge that holds the evidence was not asked: no connection"
+            )
             return None
         if isinstance(verdict, Approval):
             return verdict

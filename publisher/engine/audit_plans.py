@@ -63,9 +63,7 @@ class PlanRecord:
     intent: Event | None = None
 
 
-def check_plan(
-    path: str, events: Sequence[Event], approvals: Approvals, reads: ReadsRepository, found: Findings
-) -> PlanRecord:
+def check_plan(path: str, events: Sequence[Event], approvals: Approvals, reads: ReadsRepository, found: Findings) -> PlanRecord:
     """Goes through a plan's records; problems are found, and the reading goes on."""
     reading = _Reading(path, approvals, reads, found)
     for event in events:
@@ -152,7 +150,11 @@ class _Reading:
             self._problem("not-approved", event, f"no approval of payload {short(prepared.payload)} is recorded before this")
         last = next((proof for proof in reversed(proofs) if proof.plan), None)
         texts = Texts(
-            path=self._path, event=event, prepared=prepared, plan=last.plan if last else None, commit=last.commit if last else ""
+            path=self._path,
+            event=event,
+            prepared=prepared,
+            plan=last.plan if last else None,
+            commit=last.commit if last else "",
         )
         self.record.texts.append(texts)
 
@@ -211,7 +213,9 @@ class _Reading:
         elif not deciding:
             self._problem("gate-not-approved", event, f"gate {gate} was not approved for this release before it was deployed")
         if not self._approvals.on_default(event.commit):
-            self._problem("decided-elsewhere", event, "this deploy was decided on a commit that the default branch does not have")
+            self._problem(
+                "decided-elsewhere", event, "this deploy was decided on a commit that the default branch does not have"
+            )
             return ()
         proven = [proof for proof in deciding if proof.approval and proof.plan]
         valid = next((proof for proof in reversed(proven) if self._is_valid(proof, event)), None)
@@ -233,8 +237,8 @@ class _Reading:
             return False
         allowed = window(proof.approval.merged_at, proof.plan.publish_at, self._approvals.rules(event.commit))
         at = parse_instant(event.at)
-        # The decision comes a moment before its record.
-        return Standing.VALID in (allowed.standing(at), allowed.standing(max(allowed.opens, at - CLOCKS_APART)))
+        # The decision comes a moment before its record, never after it.
+        return at >= allowed.opens and Standing.VALID in (allowed.standing(at), allowed.standing(at - CLOCKS_APART))
 
     # --- afterwards -----------------------------------------------------------------------------------------------------------
 
@@ -263,4 +267,5 @@ class _Reading:
         subject = Subject(path=f"plans/{self._path}.yaml", payload=plan.payload, revision=plan.revision)
         self.record.restored = self._approvals.derive(merge, subject, line(self._path, event.n))
         self.record.restored_ids = plan.article_ids
+        self._intent = self.record.intent = None
         self.plan = plan

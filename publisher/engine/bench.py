@@ -18,7 +18,7 @@ from publisher.domain.plan import Plan
 from publisher.domain.site_content import Production
 from publisher.engine.deciding import Decision
 from publisher.engine.journal import Journal
-from publisher.errors import Bug, Refusal
+from publisher.errors import Bug
 from publisher.ports import (
     Alerts,
     Assembler,
@@ -115,19 +115,19 @@ class RunBench:
         self._journal.require_still_allowed(self._decision, self.plan.payload, self.approval.merge if self.approval else "")
 
     def private_drafts(self) -> Sequence[Draft]:
-        """Every source of the site, at the tip of the drafts, that is neither public nor part of this plan."""
+        """Every source of the site that is neither public nor part of this plan.
+
+        A source whose address is public already is left out: its text was reviewed, and a later edit of it is in no build's reach.
+        """
+        public = {text.url.strip("/") for text in self.production.content.texts.values()}
         ours = {article.id for article in self.plan.articles} | set(self.production.content.texts)
-        drafts = []
-        for source in self.reads.draft_sources(self.tips.drafts, self.site.id):
-            try:
-                draft = self.reads.draft(self.tips.drafts, source)
-            except Refusal:
-                # A draft that cannot be read yet (half written) is somebody's work in progress; its readable form is scanned later.
-                self.progress(f"{source} cannot be read and was not scanned for")
-                continue
-            if draft.id not in ours:
-                drafts.append(draft)
-        return drafts
+        commit = self.tips.drafts
+        sources = [s for s in self.reads.draft_sources(commit, self.site.id) if s.rsplit("/", 1)[-1] not in public]
+        found, unreadable = self.reads.drafts(commit, self.site.id, sources)
+        for source in unreadable:
+            # Somebody's work in progress: no build can read it either, and once it is readable it is scanned for.
+            self.progress(f"{source} cannot be read and was not scanned for")
+        return [draft for draft in found.values() if draft.id not in ours]
 
 
 def approvals_to_record(journal: Journal, path: str) -> list[dict[str, Any]]:

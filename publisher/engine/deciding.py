@@ -12,14 +12,14 @@ Nothing here reads a clock or a file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
 from publisher.domain.approval import Approval, NoApproval, Standing
 from publisher.domain.business_calendar import business_date, for_people
 from publisher.domain.fingerprint import short
-from publisher.domain.gates import PLAN_GATE
+from publisher.domain.gates import PLAN_GATE, subject_of
 from publisher.domain.history import deploy_step
 from publisher.domain.lines import Step
 from publisher.domain.plan import Conflict, Kind, Plan, check_succession
@@ -114,16 +114,7 @@ def _over(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
 
 
 def _unreadable(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
-    if view.plan and not view.problem:
-        return None
-    if isinstance(view.problem, Refusal):
-        problem = view.problem
-        where = f"{problem.where}: " if problem.where else ""
-        return Decision(
-            plan=view.path, who=Who.PERSON, code=problem.code, what=f"{where}{problem.says}",
-            command=problem.next or f"publisher preview {view.path}", exit_code=problem.exit_code,
-        )  # fmt: skip
-    return _person(view, "plan-deleted", "the plan's file is gone from the default branch", _cancel(view), step="")
+    return None if view.plan else _missing(view)
 
 
 def _open_ends(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
@@ -159,7 +150,7 @@ def _troubled(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
 
 def _public_already(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
     step = view.history.next_step
-    if not view.history.deployed or step is None:
+    if not view.history.deployed or step is None or step.name not in (deploy_step(view.history.kind), "confirm", "announce"):
         return None
     if _late_revision(view):
         return _run(
@@ -188,20 +179,29 @@ def _late_revision(view: PlanView) -> bool:
 
 def _changed_plan(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
     """The file at the default branch against the payload that the key is bound to."""
-    history, plan, found = view.history, view.plan, view.found
-    assert plan is not None
+    history, found = view.history, view.found
     if not history.payload or (found and found.payload == history.payload):
         return None
     if found is None:
-        return _person(view, "plan-deleted", "the plan's file is gone from the default branch", _cancel(view))
+        return _missing(view)
     if found.payload in history.refused_revisions:
         return _person(view, "revision-refused", "the revision came too late and was refused", f"publisher log {view.path}")
     try:
-        check_succession(plan, found)
+        _check_successor(view, found)
     except Conflict as conflict:
         what = f"the key is bound to payload {short(conflict.bound)}, the file now has {short(conflict.found)}"
         return _person(view, "conflict", what, f'publisher revise {view.path} --reason "…"')
-    return _run(view, Act.RECORD_REVISED, _next(view), "revised", f"revision {found.revision} replaces {plan.revision}")
+    what = f"revision {found.revision} replaces payload {short(history.payload)}"
+    return _run(view, Act.RECORD_REVISED, _next(view), "revised", what)
+
+
+def _check_successor(view: PlanView, found: Plan) -> None:
+    plan, bound = standing_plan(view), view.history.payload
+    if plan.payload == bound:
+        check_succession(plan, found)
+    elif found.supersedes != bound:
+        # A revision was recorded and its file changed again before any approval: of what the key is bound to, only the hash is known.
+        raise Conflict(bound, found.payload)
 
 
 def _held_back(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
@@ -228,16 +228,12 @@ def _public_elsewhere(plan: Plan, site: SiteView) -> str:
 
 
 def _approved(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
-    """The plan's own approval; for a launch also that of the gate before the next step."""
-    build_done = bool(view.history.built) and view.history.kind == Kind.LAUNCH
-    if not build_done:
-        waiting = _gate_state(view, site, now, PLAN_GATE, standing_plan(view).payload)
-        if waiting:
-            return waiting
-    gate = _gate_of(view)
-    if gate != PLAN_GATE:
-        assert view.history.built is not None
-        waiting = _gate_state(view, site, now, gate, view.history.built.release)
+    """The plan's own approval; for a launch that of the gate before the next step, once it is built."""
+    plan, built, gate = standing_plan(view), view.history.built, _gate_of(view)
+    gates = [] if built and plan.kind is Kind.LAUNCH else [PLAN_GATE]
+    gates += [gate] if gate != PLAN_GATE else []
+    for name in gates:
+        waiting = _gate_state(view, site, now, name, subject_of(name, plan, built.release if built else ""))
         if waiting:
             return waiting
     return _preconditions(view, site)
@@ -250,7 +246,7 @@ def _gate_state(view: PlanView, site: SiteView, now: datetime, gate: str, subjec
     if latest is None:
         return _ask(view, site, gate, subject, 1, now)
     if latest.window is None:
-        return _no_approval(view, gate, refusal_of(view, gate))
+        return _no_approval(view, refusal_of(view, gate))
     standing = latest.window.standing(now)
     if standing is Standing.VALID:
         return None
@@ -290,7 +286,7 @@ def _ask(view: PlanView, site: SiteView, gate: str, subject: str, number: int, n
     )  # fmt: skip
 
 
-def _no_approval(view: PlanView, gate: str, refusal: NoApproval | None) -> Decision:
+def _no_approval(view: PlanView, refusal: NoApproval | None) -> Decision:
     if refusal is None or refusal.absent:
         return _person(view, "approval-absent", "nobody has approved this payload", "publisher approve")
     return _person(view, f"approval-{refusal.code}", refusal.says or "what was merged is not an approval", _again(view))
@@ -359,23 +355,25 @@ def _run(view: PlanView, act: Act, step: str, code: str, what: str) -> Decision:
     return Decision(plan=view.path, act=act, step=step, who=Who.RUN, code=code, what=what, command="publisher run")
 
 
-def _person(view: PlanView, code: str, what: str, command: str, step: str | None = None) -> Decision:
-    name = _next(view) if step is None else step
+def _missing(view: PlanView) -> Decision:
+    """The plan's file, or the one that its key is bound to, is not there or cannot be read."""
+    problem = view.problem
+    if not isinstance(problem, Refusal):
+        return _person(view, "plan-deleted", "the plan's file is gone from the default branch", _cancel(view))
+    what = f"{problem.where}: {problem.says}" if problem.where else problem.says
+    command = problem.next or f"publisher preview {view.path}"
+    decision = _person(view, problem.code, what, command)
+    return replace(decision, exit_code=problem.exit_code)
+
+
+def _person(view: PlanView, code: str, what: str, command: str) -> Decision:
     return Decision(
-        plan=view.path, step=name, who=Who.PERSON, code=code, what=what, command=command, exit_code=EXIT_PERSON
-    )  # fmt: skip
+        plan=view.path, step=_next(view), who=Who.PERSON, code=code, what=what, command=command, exit_code=EXIT_PERSON
+    )
 
 
 def _input(view: PlanView, code: str, what: str) -> Decision:
-    return Decision(
-        plan=view.path,
-        step=_next(view),
-        who=Who.PERSON,
-        code=code,
-        what=what,
-        command="edit publisher.yaml",
-        exit_code=EXIT_INPUT,
-    )
+    return replace(_person(view, code, what, "edit publisher.yaml"), exit_code=EXIT_INPUT)
 
 
 def _settle(view: PlanView, step: str, what: str) -> Decision:

@@ -10,6 +10,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -91,6 +92,14 @@ class Journal:
 
     def put(self, files: Mapping[str, bytes]) -> None:
         self._files.update(files)
+
+    def saw_request(self, number: int) -> None:
+        """A request that this run opened is open from now on, though the tips were read before it was."""
+
+        def seen(view: SiteView) -> SiteView:
+            return replace(view, tips=replace(view.tips, requests={number: "", **view.tips.requests}))
+
+        self._base, self.view = seen(self._base), seen(self.view)
 
     def forget(self) -> None:
         """Drops what was noted and not pushed: a step that failed leaves nothing half-written."""

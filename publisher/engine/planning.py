@@ -10,7 +10,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -24,7 +24,7 @@ from publisher.domain.policy import Candidate, Policy, ShortQueue, take
 from publisher.domain.queue import Queued, available
 from publisher.engine.site_view import SiteView
 from publisher.errors import InputProblem, NeedsPerson, Refusal
-from publisher.ports import OpenRequest, ReadsForge, ReadsRepository, Requests
+from publisher.ports import OpenRequest, ReadsForge, ReadsRepository
 
 FIRST_LOOK = 40
 """Queue entries whose drafts are opened at first; more only when the shares need them."""
@@ -32,10 +32,11 @@ FIRST_LOOK = 40
 
 @dataclass(frozen=True, kw_only=True)
 class Proposal:
-    """A plan to be reviewed: its path, the values of its file, and the request that already proposes it (0 = none)."""
+    """A plan to be reviewed, and the request that already proposes it (0 = none) with the other plans that stand there."""
 
     plan: Plan
     request: int = 0
+    beside: tuple[Plan, ...] = ()
 
 
 @dataclass(kw_only=True)
@@ -76,15 +77,15 @@ class Planner:
                     self.requested[name] = (request.number, plan)
 
     def _live_plans(self) -> Sequence[Plan]:
-        return [
-            view.found
-            for view in self.view.plans.values()
-            if view.found and not view.history.canceled and view.found.kind is not Kind.CHANGE
-        ]
+        """A plan whose file was deleted is live until a person cancels it."""
+        open_plans = [view for view in self.view.plans.values() if not view.history.canceled]
+        plans = [view.found or view.plan for view in open_plans]
+        return [plan for plan in plans if plan and plan.kind is not Kind.CHANGE]
 
     def _take(self, plan: Plan) -> None:
         for article in plan.articles:
-            if self.taken.setdefault(article.id, plan.path) == plan.path:
+            if article.id not in self.taken:
+                self.taken[article.id] = plan.path
                 self._count(article.category)
             self.urls.setdefault(article.url, article.id)
 
@@ -108,6 +109,10 @@ class Planner:
             return "it was skipped by a person"
         if path in self.view.plans:
             return "it has a plan"
+        try:
+            self.policy.instant(day)
+        except ValueError:
+            return f"{self.policy.zone_name} has no such date"
         return ""
 
     def path_of(self, day: date) -> str:
@@ -131,9 +136,7 @@ class Planner:
     def _propose(self, day: date) -> Proposal:
         path = self.path_of(day)
         if path in self.requested:
-            number, plan = self.requested[path]
-            articles = [self._planned(self._draft(item.source)) for item in plan.articles]
-            return Proposal(plan=self._plan(day, articles), request=number)
+            return self._brought_up_to_date(day, *self.requested[path])
         plan = self._plan(day, [self._planned(draft) for draft in self._choose()])
         verdict = self.forge.verdict(self.view.tips, Subject(path=f"plans/{path}.yaml", payload=plan.payload))
         if isinstance(verdict, Rejection):
@@ -143,6 +146,18 @@ class Planner:
             )  # fmt: skip
         self._take(plan)
         return Proposal(plan=plan)
+
+    def _brought_up_to_date(self, day: date, number: int, plan: Plan) -> Proposal:
+        """An open request's plan at today's texts: the same articles, whatever the queue says now."""
+        drafts = self._drafts([Queued(id=item.id, source=item.source) for item in plan.articles])
+        marked = [item.id for item in plan.articles if item.id not in drafts]
+        if marked:
+            raise NeedsPerson(
+                "marked-draft", f"{day}: {marked[0]} stands in request {number} and is marked as a draft now",
+                next=f"close request {number}, or take the mark away", plan=plan.path,
+            )  # fmt: skip
+        beside = tuple(other for at, other in self.requested.values() if at == number and other.path != plan.path)
+        return Proposal(plan=self._plan(day, [self._planned(draft) for draft in drafts.values()]), request=number, beside=beside)
 
     def _choose(self) -> tuple[Draft, ...]:
         queue = available(self.reads.queue(self.view.tips.default, self.view.site.id), self.taken)
@@ -159,8 +174,14 @@ class Planner:
 
     def _drafts(self, queue: Sequence[Queued]) -> dict[str, Draft]:
         drafts = {}
+        found, problems = self.reads.drafts(self.view.tips.drafts, self.view.site.id, [entry.source for entry in queue])
         for entry in queue:
-            draft = self._draft(entry.source)
+            if entry.source not in found:
+                raise problems.get(entry.source) or InputProblem(
+                    "draft-missing", "the queue names a draft that does not exist", where=f"{entry.source}/index.md:1:1",
+                    next=f"publisher queue remove {entry.id}",
+                )  # fmt: skip
+            draft = found[entry.source]
             if draft.id != entry.id:
                 raise InputProblem(
                     "queue-id-differs", f"the queue names {entry.id} for {entry.source}, which says {draft.id}",
@@ -227,32 +248,20 @@ def article_data(article: PlannedArticle) -> dict[str, Any]:
     return {**data, "was": article.was} if article.was else data
 
 
-@dataclass(frozen=True, kw_only=True)
-class Opened:
-    """What became of a proposal set: the request's number, and whether it is new, updated or as it was."""
+def by_request(proposals: Sequence[Proposal]) -> dict[int, tuple[Plan, ...]]:
+    """What each request is to hold, by path: its proposals and, unchanged, whatever else it brings. 0 is a new request.
 
-    request: int
-    plans: tuple[Plan, ...]
-    known: bool
-
-
-def open_requests(
-    requests: Requests, view: SiteView, proposals: Sequence[Proposal], render: Callable[[Mapping[str, Any]], bytes]
-) -> tuple[Opened, ...]:
-    """Opens one request for all new proposals, and brings requests that are still open up to date."""
-    groups: dict[int, list[Plan]] = {}
+    A request keeps its set of plans for as long as it is open, because that set is what it is found again by (``marker_of``).
+    """
+    groups: dict[int, dict[str, Plan]] = {}
     for proposal in proposals:
-        groups.setdefault(proposal.request, []).append(proposal.plan)
-    opened = []
-    for number, plans in sorted(groups.items()):
-        files = {f"plans/{plan.path}.yaml": render(plan.data) for plan in plans}
-        days = [plan.day.isoformat() for plan in plans]
-        title = f"{view.site.id}: publish {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "")
-        found = requests.open(view.tips, files, title, marker=marker_of(files))
-        opened.append(Opened(request=found, plans=tuple(plans), known=found == number))
-    return tuple(opened)
+        group = groups.setdefault(proposal.request, {})
+        for other in proposal.beside:
+            group.setdefault(other.path, other)
+        group[proposal.plan.path] = proposal.plan
+    return {number: tuple(group[path] for path in sorted(group)) for number, group in sorted(groups.items())}
 
 
-def marker_of(files: Mapping[str, bytes]) -> str:
+def marker_of(files: Iterable[str]) -> str:
     """The same set of files proposes the same thing: a repetition finds its own request."""
     return "plans " + short(input_of(sorted(files)))

@@ -240,6 +240,7 @@ class SiteRun:
         view = self._journal.view.plans[decision.plan]
         gate = next_gate_file(view, decision.gate, decision.subject)
         request = open_gate(self._doors, self._journal.view, gate)
+        self._journal.saw_request(request)
         self._journal.note(decision.plan, EventType.REQUESTED, fields_of(gate, request))
         outcome.did.append(f"requested {decision.gate} (request {request})")
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from publisher.domain.approval import Approval, ApprovalRules, NoApproval, Rejection, Subject, Verdict, Window, window
 from publisher.domain.claim import Standing, fold_claims
 from publisher.domain.controls import Controls, fold_controls
-from publisher.domain.gates import PLAN_GATE, GateFile
+from publisher.domain.gates import PLAN_GATE, GateFile, subject_of
 from publisher.domain.history import History, Prepared, apply, fold, public_text_of, unwritten
 from publisher.domain.instance import Instance, Site
 from publisher.domain.ledger_events import Event, EventType
@@ -43,10 +43,10 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanView:
-    """A plan with everything known about it. ``plan`` is None when its file cannot be read (``problem`` says why).
+    """A plan with everything known about it. ``plan`` is None when the bound file cannot be read.
 
-    ``found`` is the file at the default branch's tip: None when it was deleted. ``asked`` maps a gate to its requests, oldest
-    first.
+    ``found`` is the file at the default branch's tip: None when it was deleted or cannot be read; ``problem`` says why either
+    is missing. ``asked`` maps a gate to its requests, oldest first.
     """
 
     path: str
@@ -118,7 +118,7 @@ def _baseline(name: str, event: Event) -> Deployment:
     return Deployment(
         number=fields["deployment"], release=fields["release"], base="", plan=name,
         prepared=Prepared(payload="", puts=puts, withdraws=tuple(fields.get("withdraws", ()))),
-        presentation=fields["presentation"], confirmed=True,
+        presentation=fields["presentation"], confirmed=True, whole=True,
     )  # fmt: skip
 
 
@@ -182,7 +182,8 @@ def _plan_view(
     plan, problem = found, file.problem if file else None
     if history and history.payload and history.commit and not history.over:
         plan = reads.plan(history.commit, path)
-        problem = None if plan and plan.payload == history.payload else _unreadable(path)
+        if plan is None or plan.payload != history.payload:
+            plan, problem = None, _unreadable(path)
     if history is None:
         history = unwritten(str(kind_of(path)), plan.steps if plan else steps_of(str(kind_of(path))))
     elif plan and history.steps != plan.steps:
@@ -220,8 +221,7 @@ def _asks_for(gate: GateFile, plan: Plan, history: History) -> bool:
     """A request counts for this payload and, for a release, for the release that was built."""
     if gate.plan != plan.path or gate.plan_payload != plan.payload:
         return False
-    subject = plan.payload if gate.gate == PLAN_GATE else history.built.release if history.built else ""
-    return gate.subject_hash == subject
+    return gate.subject_hash == subject_of(gate.gate, plan, history.built.release if history.built else "")
 
 
 def _asked_one(number: int, verdict: Verdict, plan: Plan, rules: ApprovalRules) -> Asked:

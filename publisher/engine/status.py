@@ -140,11 +140,13 @@ def _articles(plan: PlanView, file: Plan | None, view: SiteView) -> list[dict[st
         items = [(article.id, article.url) for article in file.articles] if file else []
     if history.kind == Kind.CHANGE and file and file.withdrawals:
         items += [(item.id, item.url) for item in file.withdrawals]
-    return [{"id": name, "url": url, "public": str(_public(plan))} for name, url in items]
+    return [{"id": name, "url": url, "public": str(_public(plan, name, view))} for name, url in items]
 
 
-def _public(plan: PlanView) -> Public:
+def _public(plan: PlanView, article: str, view: SiteView) -> Public:
     history = plan.history
+    if history.deployed and article not in {text.id for text in view.production.content.shown}:
+        return Public.ABSENT  # withdrawn or hidden since, or by this plan
     if history.confirmed:
         return Public.CONFIRMED
     if history.unknown and history.unknown.code in ("public-absent", "public-partial"):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from publisher.domain.article import FILE_NAME, Draft, Private, is_safe_name
@@ -63,12 +64,85 @@ def read_draft(git: Git, commit: str, source: str, references: References) -> Dr
     """The draft in the folder ``source`` at a commit of the drafts' repository, with exactly the files that it uses."""
     slug = _slug_of(source)
     entries = {entry.path.removeprefix(f"{source}/"): entry for entry in git.tree(commit, source, recursive=False)}
-    where = f"{source}/{TEXT}"
     if TEXT not in entries:
-        raise InputProblem("draft-missing", "there is no draft here", where=f"{where}:1:1", next="publisher new")
-    files = dict(_bytes(git, [entries[TEXT]]))
-    text = _text(files[TEXT], where)
-    fields, body, line = _split(text, where)
+        raise InputProblem("draft-missing", "there is no draft here", where=f"{source}/{TEXT}:1:1", next="publisher new")
+    parsed = _parse(source, slug, entries, _bytes(git, [entries[TEXT]])[TEXT], references)
+    return parsed.with_files(_bytes(git, [entries[name] for name in parsed.used]))
+
+
+def read_drafts(
+    git: Git, commit: str, site: str, sources: Iterable[str], references: References
+) -> tuple[dict[str, Draft], dict[str, InputProblem]]:
+    """Many drafts of a site at the cost of a few processes: those that can be read, and why the others cannot."""
+    wanted = set(sources)
+    folders: dict[str, dict[str, TreeEntry]] = {source: {} for source in sorted(wanted)}
+    for entry in git.tree(commit, f"drafts/{site}"):
+        folder, _, name = entry.path.rpartition("/")
+        if folder in folders:
+            folders[folder][name] = entry
+    problems: dict[str, InputProblem] = {}
+    texts = _many(git, {source: [entries[TEXT]] for source, entries in folders.items() if TEXT in entries}, problems)
+    parsed: dict[str, _Parsed] = {}
+    for source, files in texts.items():
+        try:
+            parsed[source] = _parse(source, _slug_of(source), folders[source], files[TEXT], references)
+        except InputProblem as problem:
+            problems[source] = problem
+    used = _many(git, {source: [folders[source][name] for name in one.used] for source, one in parsed.items()}, problems)
+    return {source: parsed[source].with_files(files) for source, files in used.items()}, problems
+
+
+def _many(git: Git, wanted: Mapping[str, list[TreeEntry]], problems: dict[str, InputProblem]) -> dict[str, Mapping[str, bytes]]:
+    """Each source's files by name, all read at once; a source with an unfit file goes to ``problems``."""
+    sizes = git.sizes(entry.oid for entries in wanted.values() for entry in entries)
+    fit: dict[str, list[TreeEntry]] = {}
+    for source, entries in wanted.items():
+        try:
+            _require_fit(entries, sizes)
+            fit[source] = entries
+        except InputProblem as problem:
+            problems[source] = problem
+    texts = git.blobs(entry.oid for entries in fit.values() for entry in entries)
+    found: dict[str, Mapping[str, bytes]] = {}
+    for source, entries in fit.items():
+        try:
+            found[source] = _named(entries, texts)
+        except InputProblem as problem:
+            problems[source] = problem
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Parsed:
+    """A draft whose text is read, and the names of the files that it uses."""
+
+    source: str
+    slug: str
+    fields: Mapping[str, Any]
+    body: str
+    text: bytes
+    used: tuple[str, ...]
+
+    def with_files(self, files: Mapping[str, bytes]) -> Draft:
+        fields = self.fields
+        return Draft(
+            id=fields["id"],
+            slug=self.slug,
+            source=self.source,
+            title=Private(fields["title"]),
+            summary=Private(fields["summary"]),
+            category=fields["category"],
+            tags=tuple(fields.get("tags", ())),
+            draft_mark=fields.get("draft", False),
+            salt=fields.get("salt", ""),
+            body=Private(self.body),
+            files={TEXT: self.text, **files},
+        )
+
+
+def _parse(source: str, slug: str, entries: Mapping[str, TreeEntry], data: bytes, references: References) -> _Parsed:
+    where = f"{source}/{TEXT}"
+    fields, body, line = _split(_text(data, where), where)
     used = _used(references, body, where, line)
     missing = [name for name in used if name not in entries]
     if missing:
@@ -76,20 +150,7 @@ def read_draft(git: Git, commit: str, source: str, references: References) -> Dr
         raise InputProblem(
             "draft-file-missing", f"the file {missing[0]} is not beside this text", where=place, next="git add it"
         )
-    files.update(_bytes(git, [entries[name] for name in used]))
-    return Draft(
-        id=fields["id"],
-        slug=slug,
-        source=source,
-        title=Private(fields["title"]),
-        summary=Private(fields["summary"]),
-        category=fields["category"],
-        tags=tuple(fields.get("tags", ())),
-        draft_mark=fields.get("draft", False),
-        salt=fields.get("salt", ""),
-        body=Private(body),
-        files=files,
-    )
+    return _Parsed(source=source, slug=slug, fields=fields, body=body, text=data, used=used)
 
 
 def _slug_of(source: str) -> str:
@@ -114,15 +175,20 @@ def _bytes(git: Git, entries: list[TreeEntry]) -> Mapping[str, bytes]:
     """The bytes of files by their plain names. Kinds and sizes are judged before anything is read."""
     if not entries:
         return {}
+    _require_fit(entries, git.sizes(entry.oid for entry in entries))
+    return _named(entries, git.blobs(entry.oid for entry in entries))
+
+
+def _require_fit(entries: list[TreeEntry], sizes: Mapping[str, int]) -> None:
     for entry in entries:
         _require_plain(entry)
-    sizes = git.sizes(entry.oid for entry in entries)
-    for entry in entries:
         most = LARGEST_TEXT if entry.path.endswith(f"/{TEXT}") else LARGEST_FILE
         if sizes.get(entry.oid, 0) > most:
             says = f"this file is larger than {most // (1024 * 1024)} MiB"
             raise InputProblem("draft-too-big", says, where=f"{entry.path}:1:1")
-    texts = git.blobs(entry.oid for entry in entries)
+
+
+def _named(entries: list[TreeEntry], texts: Mapping[str, bytes]) -> Mapping[str, bytes]:
     for entry in entries:
         if texts[entry.oid].startswith(LFS_POINTER):
             says = "this is a Git LFS pointer; what it points at was not reviewed"

@@ -199,6 +199,9 @@ class GitStore:
     def draft(self, commit: str, source: str) -> Draft:
         return drafts.read_draft(self._git, commit, source, self._references)
 
+    def drafts(self, commit: str, site: str, sources: Iterable[str]) -> tuple[Mapping[str, Draft], Mapping[str, InputProblem]]:
+        return drafts.read_drafts(self._git, commit, site, sources, self._references)
+
     def draft_sources(self, commit: str, site: str) -> tuple[str, ...]:
         return drafts.draft_sources(self._git, commit, site)
 

@@ -122,7 +122,9 @@ def _from_base64(data: bytes) -> list[bytes]:
     """Whatever in ``data`` is base64 of text or of something packed; one part for each alignment."""
     # A long word, a slug or a hex digest has no capitals; base64 of sixteen characters and more all but always has.
     found = [run for run in data.translate(BASE64).split(b" ") if len(run) >= SHORTEST_BASE64 and not run.islower()]
-    runs = [line for run in found for line in dict.fromkeys((b"".join(run.split()), *run.split())) if len(line) >= SHORTEST_BASE64]
+    runs = [
+        line for run in found for line in dict.fromkeys((b"".join(run.split()), *run.split())) if len(line) >= SHORTEST_BASE64
+    ]
     parts = [[text for run in runs if _is_meant(text := _decoded(run[shift:]))] for shift in range(4)]
     return [b"\n".join(part) for part in parts if part]
 

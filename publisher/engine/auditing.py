@@ -1,0 +1,198 @@
+"""The audit: from a full clone and without a connection, that everything public was approved, in order, by whom.
+
+What it reads are git objects at the tips known here. The ledger is believed nowhere: approvals are derived again from the default
+branch, texts are made again from their sources, and with ``rebuild`` every release is built again to its id. What this clone
+cannot show is listed as not proven, and is neither a problem nor a proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from publisher.domain.fingerprint import short
+from publisher.engine.audit_approvals import Approvals
+from publisher.engine.audit_findings import Finding, Findings, line
+from publisher.engine.audit_ledger import HistoryCheck, SiteLedger, check_claims, read_site
+from publisher.engine.audit_plans import PlanRecord, check_plan
+from publisher.engine.audit_production import ProductionCheck, public_rows
+from publisher.engine.audit_texts import TextCheck, check_build_source, check_recorded_files, recorded_texts
+from publisher.errors import EXIT_OK, EXIT_SAFETY, StoppedForSafety
+from publisher.ports import FileChange, GitReads, Progress, ReadsForge, ReadsRepository, SiteBuilder, Tips, TreeFile
+
+SCHEMA = "publisher.audit/1"
+COUNTED = ("ledger_files", "events", "claims", "plans", "approvals", "deployments", "texts_made_again", "releases_built_again")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditDoors:
+    """What an audit reads through; nothing here writes. ``pinned_root`` is ``PUBLISHER_ROOT``, "" when it is not set."""
+
+    reads: ReadsRepository
+    git: GitReads
+    forge: ReadsForge
+    builder: SiteBuilder
+    progress: Progress
+    pinned_root: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SiteAudit:
+    """A site's public articles, each with its plan, approval and deploy, and how much was looked at."""
+
+    site: str
+    url: str
+    articles: Sequence[Mapping[str, Any]]
+    release: str
+    counts: Mapping[str, int]
+
+    def as_data(self) -> dict[str, Any]:
+        counts = dict(self.counts)
+        return {"site": self.site, "url": self.url, "release": self.release, "articles": list(self.articles), "counts": counts}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditReport:
+    """What an audit found. It is clean when there are no problems; warnings and what is not proven do not change that."""
+
+    default: str
+    state: str
+    root: str
+    rebuilt: bool
+    sites: Sequence[SiteAudit]
+    problems: Sequence[Finding]
+    warnings: Sequence[Finding]
+    not_proven: Sequence[Finding]
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_SAFETY if self.problems else EXIT_OK
+
+    def as_data(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA, "default": self.default, "state": self.state, "root": self.root, "rebuilt": self.rebuilt,
+            "sites": [site.as_data() for site in self.sites], "counts": dict(self.counts),
+            "problems": [finding.as_data() for finding in self.problems],
+            "warnings": [finding.as_data() for finding in self.warnings],
+            "not_proven": [finding.as_data() for finding in self.not_proven],
+        }  # fmt: skip
+
+
+def audit(doors: AuditDoors, sites: Sequence[str] = (), *, rebuild: bool = False) -> AuditReport:
+    """Audits ``sites`` (all when empty). Refuses a clone whose history is cut short or changed, and a missing ledger."""
+    doors.git.require_trustworthy()
+    tips = doors.reads.tips()
+    if not tips.state:
+        branch = doors.reads.instance(tips.default).state_branch
+        raise StoppedForSafety(
+            "no-state-branch",
+            f"no branch {branch} is known here, so there is nothing that could be proven",
+            next="git fetch origin",
+        )
+    found = Findings()
+    root = _check_rules(doors, tips, found)
+    known = doors.reads.instance(tips.default).sites
+    entries, changes = _ledger_files(doors, tips, known, found)
+    approvals = Approvals(reads=doors.reads, git=doors.git, forge=doors.forge, tips=tips, found=found)
+    audits = []
+    for site in sites or sorted(known):
+        doors.progress(f"auditing {site}")
+        check = _SiteCheck(doors, tips, site, approvals, found)
+        audits.append(check.go(entries.get(site, []), changes.get(site, []), rebuild=rebuild))
+    return AuditReport(
+        default=tips.default, state=tips.state, root=root, rebuilt=rebuild, sites=audits, problems=found.problems,
+        warnings=found.warnings, not_proven=found.not_proven,
+        counts={name: sum(item.counts[name] for item in audits) for name in COUNTED},
+    )  # fmt: skip
+
+
+def _check_rules(doors: AuditDoors, tips: Tips, found: Findings) -> str:
+    """The root commit of the approval rules. A root that is not the pinned one stops: nothing could be proven from it."""
+    rules = doors.forge.rules(tips.default)
+    for commit in rules.ignored:
+        found.warn("rules-ignored", commit, "this change of approval.yaml was not approved; it is not in force")
+    if not doors.pinned_root and rules.root:
+        says = f"the root of the approval rules is not pinned outside the repository: set PUBLISHER_ROOT={rules.root}"
+        found.warn("root-not-pinned", rules.root, says)
+    if tips.unpushed:
+        found.warn("unpushed", tips.default, "local commits are not part of what was audited")
+    return rules.root
+
+
+def _ledger_files(
+    doors: AuditDoors, tips: Tips, known: Iterable[str], found: Findings
+) -> tuple[dict[str, list[TreeFile]], dict[str, list[FileChange]]]:
+    """The ledger's files at the tip, and the changes that made them, by site."""
+    entries: dict[str, list[TreeFile]] = {}
+    for entry in doors.git.tree(tips.state, "ledger"):
+        entries.setdefault(_site_of(entry.path), []).append(entry)
+    doors.progress("reading the ledger's history")
+    changes: dict[str, list[FileChange]] = {}
+    for change in doors.git.folder_history(tips.state, "ledger"):
+        changes.setdefault(_site_of(change.path), []).append(change)
+    for site in sorted(set(entries) - set(known)):
+        found.warn("unknown-site", f"ledger/{site}", "publisher.yaml has no such site; these records were not audited")
+    return entries, changes
+
+
+def _site_of(path: str) -> str:
+    return path.split("/")[1]
+
+
+class _SiteCheck:
+    """The audit of one site."""
+
+    def __init__(self, doors: AuditDoors, tips: Tips, site: str, approvals: Approvals, found: Findings) -> None:
+        self._doors = doors
+        self._tips = tips
+        self._site = site
+        self._approvals = approvals
+        self._found = found
+
+    def go(self, entries: Sequence[TreeFile], changes: Sequence[FileChange], *, rebuild: bool) -> SiteAudit:
+        doors, found, before = self._doors, self._found, self._approvals.count
+        ledger = read_site(doors.git, entries, self._site, found)
+        claims = check_claims(ledger, found)
+        HistoryCheck(doors.git, ledger, found).follow(changes)
+        records = self._plans(ledger)
+        texts = TextCheck(reads=doors.reads, builder=doors.builder, found=found)
+        production = ProductionCheck(
+            reads=doors.reads, builder=doors.builder, progress=doors.progress, site=self._site, texts=texts, found=found
+        )
+        production.check(ledger, records)
+        recorded = recorded_texts(ledger, found)
+        check_recorded_files(doors.git, recorded, found)
+        check_build_source(doors.git, self._tips.state, self._site, recorded, found)
+        rebuilt = production.with_assembler(rebuild=rebuild)
+        rows = public_rows(production.deployed, production.content, records)
+        self._list_unproven(rows, records)
+        counts = (
+            len(ledger.events), sum(map(len, ledger.events.values())), claims, len(records), self._approvals.count - before,
+            len(production.deployed), texts.count, rebuilt,
+        )  # fmt: skip
+        return SiteAudit(
+            site=self._site, url=doors.reads.instance(self._tips.default).sites[self._site].url, articles=rows,
+            release=production.deployed[-1].release if production.deployed else "",
+            counts=dict(zip(COUNTED, counts, strict=True)),
+        )  # fmt: skip
+
+    def _plans(self, ledger: SiteLedger) -> list[PlanRecord]:
+        records = []
+        for path, events in sorted(ledger.plans.items()):
+            self._doors.progress(f"auditing {path}")
+            records.append(check_plan(path, events, self._approvals, self._doors.reads, self._found))
+        return records
+
+    def _list_unproven(self, rows: Iterable[Mapping[str, Any]], records: Iterable[PlanRecord]) -> None:
+        for row in rows:
+            if row["plan"] is None:
+                says = f"{row['id']} was public before this ledger's records began; no approval of it is recorded"
+                self._found.unproven("baseline", f"{self._site}{row['url']}", says)
+        for record in records:
+            if record.intent:
+                says = (
+                    f"the deploy of release {short(str(record.intent.fields.get('release', '')))} has no recorded outcome yet"
+                )
+                self._found.unproven("deploy-open", line(record.path, record.intent.n), says)
