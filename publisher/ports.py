@@ -543,6 +543,9 @@ class Bench(Protocol):
     def require_still_allowed(self) -> None:
         """Reads the remote once more: the same plan, approval, controls and claim, or a refusal."""
 
+    def outgoing(self) -> Mapping[str, bytes]:
+        """What the next ``commit`` would push, by path: files of the build source, and the events as JSON."""
+
     def private_drafts(self) -> Sequence[Draft]:
         """The drafts that must not leave: every source of the site that is neither public nor this plan's."""
 

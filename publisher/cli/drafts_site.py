@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from publisher.domain.article import Draft, PublicArticle, Withdrawn
-from publisher.domain.business_calendar import business_date, with_offset
+from publisher.domain.business_calendar import business_date, parse_instant, with_offset
 from publisher.domain.instance import Site
 from publisher.domain.policy import Policy
 from publisher.errors import InputProblem, Refusal, UsageProblem
@@ -138,7 +138,8 @@ class DraftsSite:
         """The drafts in the queue's order, on the days that the policy would give them, then the unqueued ones."""
         from publisher.gitstore import working_tree
 
-        days = _days(working_tree.read_policy(self._root, self._site), site, self._wired.clock.now())
+        last = max((parse_instant(article.date) for article in shown.articles), default=None)
+        days = _days(working_tree.read_policy(self._root, self._site), site, self._wired.clock.now(), last)
         taken = set(shown.ids)
         day = next(days)
         for source in self._sources():
@@ -177,12 +178,14 @@ def _newest_output() -> int:
     return OUTPUT
 
 
-def _days(policy: Policy | None, site: Site, now: datetime) -> Iterator[datetime]:
-    """One instant for each article to come: as many a day as the policy says, from today or its start."""
+def _days(policy: Policy | None, site: Site, now: datetime, last: datetime | None) -> Iterator[datetime]:
+    """One instant for each article to come: as many a day as the policy says, from today or its start, after the last one."""
     if policy is None:
         while True:
             yield now.astimezone(site.zone)
     first = max(business_date(now, policy.zone), policy.start)
+    if last is not None:
+        first = max(first, business_date(last, policy.zone) + timedelta(days=1))
     for number in count():
         yield policy.instant(first + timedelta(days=number // policy.quantity))
 

@@ -45,6 +45,9 @@ SECONDS = 20.0
 @click.option("--url", metavar="URL", help="Where the public finds it.")
 @click.option("--zone", metavar="ZONE", help="The editor's time zone, such as Asia/Hong_Kong.")
 @click.option("--target", metavar="KIND:WHERE", help="Where releases go: directory:PATH or git-branch:BRANCH.")
+@click.option(
+    "--staging", metavar="KIND:WHERE", help="Where a release is put first; beside a directory when not given; or none."
+)
 @click.option("--title", metavar="TEXT", help="The site's title; its id when not given.")
 @click.option("--author", metavar="NAME", help="Who writes; the title when not given.")
 @click.option("--language", metavar="TAG", default="en", show_default=True, help="The language of the site.")
@@ -144,10 +147,21 @@ def _tell(asked: Asked, work: InitWork, begun: Begun | None) -> None:
     if not work.wrote and begun is None:
         output.note(f"nothing is missing of site {work.site_id}")
         return
-    if work.nobody_approves:
-        output.note("approval.yaml names nobody who may approve yet: add the signers' public keys before you commit it")
+    for gap in _gaps(work):
+        output.note(gap)
     for number, step in enumerate(steps):
         output.note(f"  {'next:' if number == 0 else '     '} {step}")
+
+
+def _gaps(work: InitWork) -> Iterator[str]:
+    """What a person still has to add before runs can work alone."""
+    assert work.instance is not None
+    if work.nobody_approves:
+        yield "approval.yaml names nobody who may approve yet: add the signers' public keys before you commit it"
+    if work.site.staging is None:
+        yield f"site {work.site_id} has no staging target in publisher.yaml: scheduled runs release nothing before it has one"
+    if not work.instance.on_call:
+        yield "nobody is on call in publisher.yaml: scheduled runs release nothing before somebody is"
 
 
 def _next_steps(work: InitWork, begun: Begun | None) -> Iterator[str]:

@@ -32,6 +32,7 @@ class Given:
     url: str | None
     zone: str | None
     target: str | None
+    staging: str | None
     title: str | None
     author: str | None
     language: str
@@ -61,27 +62,38 @@ def answers_for(given: Given, instance: Instance | None, root: Path, now: dateti
     zone = questions.ask("zone", given.zone, "The editor's time zone", _machine_zone(), check_zone)
     target = questions.ask("target", given.target, "Where releases go", f"directory:public/{site}", check_target)
     questions.require_all()
-    kind, _, where = target.partition(":")
     title = given.title or site.replace("-", " ").capitalize()
     return Answers(
-        site=site, url=url.rstrip("/") + "/", zone=zone, target={"kind": kind, KINDS[kind]: where}, title=title,
-        description=title, language=given.language, author=given.author or title, tag_authority=tag_authority(url, now),
-        quantity=given.quantity, publish_time=_checked_time(given.publish_time),
+        site=site, url=url.rstrip("/") + "/", zone=zone, target=_target(target), staging=_staging(given.staging, target),
+        title=title, description=title, language=given.language, author=given.author or title,
+        tag_authority=tag_authority(url, now), quantity=given.quantity, publish_time=_checked_time(given.publish_time),
     )  # fmt: skip
 
 
 def _described(given: Given, instance: Instance) -> Answers:
-    if given.url or given.zone or given.target or given.title or given.author:
+    if any((given.url, given.zone, given.target, given.staging, given.title, given.author)):
         raise UsageProblem(
             "site-exists", f"publisher.yaml describes {given.site} already; this would not change it",
             next=f"publisher init --site {given.site}, or edit publisher.yaml",
         )  # fmt: skip
     site = instance.sites[given.site or ""]
     return Answers(
-        site=site.id, url=site.url, zone=site.zone_name, target={}, title=site.title, description=site.description,
+        site=site.id, url=site.url, zone=site.zone_name, target={}, staging={}, title=site.title, description=site.description,
         language=site.language, author=site.author, tag_authority=site.tag_authority, quantity=given.quantity,
         publish_time=_checked_time(given.publish_time),
     )  # fmt: skip
+
+
+def _target(text: str) -> Mapping[str, str]:
+    kind, _, where = text.partition(":")
+    return {"kind": kind, KINDS[kind]: where}
+
+
+def _staging(given: str | None, target: str) -> Mapping[str, str]:
+    """Where a release is put before it is public. A folder has room beside it; elsewhere a person says where, or nowhere."""
+    if given is not None:
+        return {} if given == "none" else _target(check_target(given))
+    return _target(f"{target.rstrip('/')}-staging") if target.startswith("directory:") else {}
 
 
 class _Questions:

@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class InitWork:
-    """One ``init`` on its way. ``files`` are those to write, all of them new; ``ignore`` is a line for ``.gitignore``."""
+    """One ``init`` on its way. ``files`` are those to write, all of them new; ``ignore`` are lines for ``.gitignore``."""
 
     root: Path
     git: Git
     now: datetime
     asks: bool
     files: dict[str, bytes] = field(default_factory=dict)
-    ignore: str = ""
+    ignore: list[str] = field(default_factory=list)
     added: Mapping[str, Any] | None = None
     wrote: list[str] = field(default_factory=list)
     instance: Instance | None = None
@@ -77,7 +77,7 @@ class InitWork:
                 self.added = site_values(answers)
                 self.instance = working_tree.with_site(self.root, answers.site, self.added)[1]
         self._site_files(answers, example=example)
-        self._ignore_target()
+        self._ignore_targets()
 
     def _new_instance(self, given: Given, answers: Answers, people: tuple[Who, ...]) -> None:
         from publisher.gitstore import first_ledger, instance_files
@@ -127,19 +127,19 @@ class InitWork:
         if not os.path.lexists(self.root / path):
             self.files[path] = data
 
-    def _ignore_target(self) -> None:
+    def _ignore_targets(self) -> None:
         """Releases inside the checkout are not committed."""
-        path = str(self.site.target.options.get("path", ""))
-        folder = Path(os.path.normpath(self.root / Path(path).expanduser()))
-        if self.site.target.kind != "directory" or not folder.is_relative_to(self.root) or folder == self.root:
-            return
-        inside = folder.relative_to(self.root)
         from publisher.gitstore import working_tree
 
         lines = (working_tree.read_file(self.root, ".gitignore") or b"").decode("utf-8", "replace").splitlines()
-        names = {above.as_posix() for above in (inside, *inside.parents)}
-        if not any(line.strip().strip("/") in names for line in lines):
-            self.ignore = ignored(inside.as_posix())
+        there = {line.strip().strip("/") for line in lines}
+        for target in (self.site.target, self.site.staging):
+            path = str(target.options.get("path", "")) if target and target.kind == "directory" else "/"
+            folder = Path(os.path.normpath(self.root / Path(path).expanduser()))
+            if folder.is_relative_to(self.root) and folder != self.root:
+                inside = folder.relative_to(self.root)
+                if there.isdisjoint(above.as_posix() for above in (inside, *inside.parents)):
+                    self.ignore.append(ignored(inside.as_posix()))
 
     # --- the ledger -----------------------------------------------------------------------------------------------------
 
@@ -172,8 +172,8 @@ class InitWork:
             self.wrote.append("publisher.yaml")
         if self.ignore:
             text = working_tree.read_file(self.root, ".gitignore") or b""
-            line = "" if not text or text.endswith(b"\n") else "\n"
-            working_tree.write_file(self.root / ".gitignore", text + f"{line}{self.ignore}\n".encode())
+            text += b"" if not text or text.endswith(b"\n") else b"\n"
+            working_tree.write_file(self.root / ".gitignore", text + "".join(f"{line}\n" for line in self.ignore).encode())
             self.wrote.append(".gitignore")
         if not begins:
             return None

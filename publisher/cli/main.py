@@ -43,6 +43,8 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "pause": ("publisher.cli.pause", "Nothing new begins on a site.", PEOPLE),
     "resume": ("publisher.cli.resume", "A paused site goes on; it publishes nothing by itself.", PEOPLE),
     "status": ("publisher.cli.status", "Where everything stands, and who must act next.", LOOK),
+    "log": ("publisher.cli.log", "The story: who changed what, when, on whose approval.", LOOK),
+    "audit": ("publisher.cli.audit", "Prove that everything public was approved, in order.", LOOK),
     "sites": ("publisher.cli.sites", "The sites, or those that are due.", LOOK),
     "serve": ("publisher.cli.serve", "A local web server: a site as it is, or as it will be.", LOOK),
     "init": ("publisher.cli.init", "Make a new instance, or add a site to one.", SET_UP),

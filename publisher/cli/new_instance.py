@@ -36,12 +36,13 @@ $ publisher serve --drafts
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """What a person said about a site. ``target`` is the target's mapping in ``publisher.yaml``."""
+    """What a person said about a site. ``target`` and ``staging`` are mappings of ``publisher.yaml``; ``staging`` may be empty."""
 
     site: str
     url: str
     zone: str
     target: Mapping[str, str]
+    staging: Mapping[str, str]
     title: str
     description: str
     language: str
@@ -66,7 +67,7 @@ def site_values(answers: Answers) -> dict[str, Any]:
         "url": answers.url, "zone": answers.zone, "title": answers.title, "description": answers.description,
         "language": answers.language, "author": answers.author, "tag_authority": answers.tag_authority,
         "target": dict(answers.target),
-    }  # fmt: skip
+    } | ({"staging": dict(answers.staging)} if answers.staging else {})  # fmt: skip
 
 
 def instance_values(

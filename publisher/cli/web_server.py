@@ -207,6 +207,9 @@ class _Handler(BaseHTTPRequestHandler):
         except ValueError:
             return False
 
+    def version_string(self) -> str:
+        return self.server_version
+
     def date_time_string(self, timestamp: float | None = None) -> str:
         return formatdate(timestamp, usegmt=True)
 

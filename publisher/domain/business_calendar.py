@@ -24,6 +24,8 @@ INSTANT = re.compile(
     re.ASCII,
 )
 DURATION = re.compile(r"([1-9][0-9]{0,5})(s|m|h|d)", re.ASCII)
+CLOCK_TOLERANCE = timedelta(minutes=2)
+"""How far two clocks may lie apart before nothing is decided by them."""
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 # Names that lead to a file of the machine's own, or to clocks that count leap seconds: another instant on another machine.

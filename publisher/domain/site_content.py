@@ -84,12 +84,18 @@ def production(deployments: Iterable[Deployment]) -> Production:
         if item.number > baseline and item.number != last + 1:
             raise StoppedForSafety("deployment-missing", f"no record has deployment {last + 1}", next="publisher audit")
         last = item.number
-        content = _only(after(content, item.prepared), item.prepared) if item.whole else after(content, item.prepared)
+        content = following(content, item)
         releases.add(item.release)
         result = replace(
             result, release=item.release, deployment=item.number, presentation=item.presentation or result.presentation
         )
     return replace(result, content=content, releases=frozenset(releases))
+
+
+def following(content: Content, item: Deployment) -> Content:
+    """The content once a deployment is observed, when ``content`` was public before it."""
+    changed = after(content, item.prepared)
+    return _only(changed, item.prepared) if item.whole else changed
 
 
 def _only(content: Content, prepared: Prepared) -> Content:

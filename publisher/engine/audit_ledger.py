@@ -15,9 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import groupby, islice
+from typing import Any
 
 from publisher.domain.business_calendar import parse_instant
 from publisher.domain.claim import fold_claims
+from publisher.domain.history import PublicText, public_text_of
 from publisher.domain.ledger_events import BrokenLedger, Event, EventType, decode
 from publisher.engine.audit_findings import MALFORMED, Findings, line
 from publisher.engine.site_view import kind_of
@@ -107,6 +109,15 @@ def _check_events(name: str, events: Sequence[Event], found: Findings) -> None:
             latest = max(at, latest) if latest else at
 
 
+def recorded_text(data: Mapping[str, Any], name: str) -> PublicText:
+    """A text as a record names it. ``TypeError`` where a value is no text, so that nothing later has to ask."""
+    text = public_text_of(data, name)
+    words = (text.id, text.url, text.guid, text.date, text.updated, text.digest, text.category)
+    if not all(isinstance(word, str) for word in (*words, *(part for pair in text.files.values() for part in pair))):
+        raise TypeError("a recorded text consists of words")
+    return text
+
+
 # --- claims at the tip ------------------------------------------------------------------------------------------------------
 
 
@@ -116,13 +127,13 @@ def check_claims(ledger: SiteLedger, found: Findings) -> int:
     if not claims:
         found.problem("no-ledger", f"ledger/{ledger.site}", "the site has no claims file, so nothing in it can be in order")
         return 0
-    given: set[tuple[object, object]] = set()
+    given: set[tuple[str, str]] = set()
     doubled = False
     for name, event in claims:
-        key = (event.fields.get("epoch_id"), event.fields.get("fence"))
+        key = (str(event.fields.get("epoch_id")), str(event.fields.get("fence")))
         if event.type is EventType.CLAIMED and key in given:
             doubled = True
-            found.problem("fence-doubled", line(name, event.n), f"fence {key[1]!a} was given before in this epoch")
+            found.problem("fence-doubled", line(name, event.n), f"fence {key[1]} was given before in this epoch")
         elif event.type is EventType.CLAIMED:
             given.add(key)
     if not doubled:
@@ -157,8 +168,8 @@ def _folds(events: Sequence[Event]) -> bool:
 class _Claims:
     """The claims as they stood at one commit. ``ended`` is true when the last one was released by an earlier commit."""
 
-    given: set[object] = field(default_factory=set)
-    last: object = None
+    given: set[int] = field(default_factory=set)
+    last: int | None = None
     released: bool = False
     ended: bool = False
 
@@ -168,8 +179,9 @@ class _Claims:
             if event.type is EventType.EPOCH:
                 self.given, self.last, self.released = set(), None, False
             elif event.type is EventType.CLAIMED:
-                self.last = event.fields.get("fence")
-                self.given.add(self.last)
+                fence = event.fields.get("fence")
+                self.last = fence if type(fence) is int else None
+                self.given |= {self.last} if self.last is not None else set()
                 self.released = self.ended = False
             elif event.type is EventType.RELEASED:
                 self.released = True
@@ -234,7 +246,7 @@ class HistoryCheck:
         elif settled:
             return  # a person vouches for what an earlier claim had intended
         elif event.claim != claims.last:
-            says = f"commit {commit[:12]} recorded this under fence {event.claim}, when fence {claims.last!a} was the last"
+            says = f"commit {commit[:12]} recorded this under fence {event.claim}, when fence {claims.last} was the last"
             self._found.problem("claim-superseded", where, says)
         elif claims.ended:
             says = f"commit {commit[:12]} recorded this under fence {event.claim}, which had been released"

@@ -17,13 +17,13 @@ from publisher.domain.approval import Approval, Standing, Subject, window
 from publisher.domain.business_calendar import for_people, parse_instant, parse_zone
 from publisher.domain.fingerprint import short
 from publisher.domain.gates import PLAN_GATE
-from publisher.domain.history import History, Prepared, apply, deploy_step, public_text_of, unwritten
+from publisher.domain.history import History, Prepared, apply, deploy_step, unwritten
 from publisher.domain.ledger_events import Event, EventType
 from publisher.domain.lines import find, steps_of
 from publisher.domain.plan import Plan
 from publisher.engine.audit_approvals import Approvals, Proof
 from publisher.engine.audit_findings import Findings, line
-from publisher.engine.audit_ledger import CLOCKS_APART
+from publisher.engine.audit_ledger import CLOCKS_APART, recorded_text
 from publisher.engine.site_view import kind_of
 from publisher.ports import ReadsRepository
 
@@ -142,7 +142,7 @@ class _Reading:
         if fields["plan"] != self._path:
             self._problem("prepared-differs", event, "the record names another plan than its file")
         prepared = Prepared(
-            payload=fields["payload"], puts=tuple(public_text_of(item, self._path) for item in fields["puts"]),
+            payload=fields["payload"], puts=tuple(recorded_text(item, self._path) for item in fields["puts"]),
             withdraws=tuple(fields["withdraws"]), hides=tuple(fields["hides"]), reverts=tuple(fields["reverts"]),
         )  # fmt: skip
         proofs = self._for_payload(prepared.payload)

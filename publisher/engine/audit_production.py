@@ -10,36 +10,44 @@ Rules:
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from publisher.domain.fingerprint import short
-from publisher.domain.history import Prepared, public_text_of
+from publisher.domain.history import Prepared
 from publisher.domain.ledger_events import Event
 from publisher.domain.plan import Kind, Presentation
-from publisher.domain.site_content import Content, after
+from publisher.domain.site_content import Content, Deployment, following
 from publisher.engine.assembling import ReleaseAssembler
 from publisher.engine.audit_findings import Findings, line
-from publisher.engine.audit_ledger import SiteLedger
+from publisher.engine.audit_ledger import SiteLedger, recorded_text
 from publisher.engine.audit_plans import PlanRecord
 from publisher.engine.audit_texts import TextCheck
 from publisher.ports import Progress, ReadsRepository, SiteBuilder
 
+NOTHING = Deployment(
+    number=0, release="", base="", plan="", prepared=Prepared(payload=""), presentation={}, confirmed=False
+)  # fmt: skip
+
 
 @dataclass(frozen=True, kw_only=True)
 class Deployed:
-    """One deployment, or a baseline (``record`` None), with the content after it."""
+    """One deployment of a plan, or a baseline (``record`` None), with the place of its record and the content after it."""
 
-    number: int
-    release: str
-    base: str
+    deployment: Deployment
     where: str
-    prepared: Prepared
-    presentation: Mapping[str, Any]
     record: PlanRecord | None
     content: Content = field(default_factory=Content)
+
+    @property
+    def number(self) -> int:
+        return self.deployment.number
+
+    @property
+    def release(self) -> str:
+        return self.deployment.release
 
 
 class ProductionCheck:
@@ -58,20 +66,20 @@ class ProductionCheck:
         self.deployed: list[Deployed] = []
 
     def check(self, ledger: SiteLedger, records: Sequence[PlanRecord]) -> None:
-        last = Deployed(
-            number=0, release="", base="", where="", prepared=Prepared(payload=""), presentation={}, record=None
-        )  # fmt: skip
-        for item in sorted(self._items(ledger, records), key=lambda item: item.number):
+        items = sorted(self._items(ledger, records), key=lambda item: item.number)
+        last = NOTHING
+        baseline = max((item.number for item in items if item.record is None), default=0)
+        for item in items:
             with self._found.reading(item.where):
-                self._check_order(last, item)
+                self._check_order(last, item.deployment, item.where, lost=item.number <= baseline)
                 self._check_twice(item)
                 self._check_presentation(last, item)
             for texts in item.record.texts if item.record else ():
                 self._texts.check(texts, self.content.texts)
             with self._found.reading(item.where):
-                self.content = after(self.content, item.prepared)
-            last = item
-            self.deployed.append(_with_content(item, self.content))
+                self.content = following(self.content, item.deployment)
+            last = item.deployment
+            self.deployed.append(replace(item, content=self.content))
         for record in records:
             if record.deploy is None:
                 for texts in record.texts:
@@ -89,19 +97,23 @@ class ProductionCheck:
                     items.append(_deployed(record))
         return items
 
-    def _check_order(self, last: Deployed, item: Deployed) -> None:
+    def _check_order(self, last: Deployment, item: Deployment, where: str, *, lost: bool) -> None:
+        """``lost`` is true before a baseline, which a restore writes where records may be missing."""
+        gap = f"deployment {item.number} follows {last.number}"
         if item.number == last.number:
-            self._found.problem("deployments-doubled", item.where, f"two records claim deployment {item.number}")
+            self._found.problem("deployments-doubled", where, f"two records claim deployment {item.number}")
+        elif item.number != last.number + 1 and lost:
+            self._found.unproven("records-lost", where, f"{gap}; what lay between was lost before a restore")
         elif item.number != last.number + 1:
-            self._found.problem("deployment-missing", item.where, f"deployment {item.number} follows {last.number}")
-        if item.record and item.base != last.release:
+            self._found.problem("deployment-missing", where, gap)
+        elif not item.whole and item.base != last.release:
             says = f"made on {short(item.base) or 'nothing'}, when {short(last.release) or 'nothing'} was live"
-            self._found.problem("base-differs", item.where, says)
+            self._found.problem("base-differs", where, says)
 
     def _check_twice(self, item: Deployed) -> None:
         if item.record is None or item.record.kind == Kind.CHANGE:
             return
-        for text in item.prepared.puts:
+        for text in item.deployment.prepared.puts:
             if text.id in self.content.texts:
                 self._found.problem("published-twice", item.where, f"{text.id} was public before")
             if any(text.url == other.url and text.id != other.id for other in self.content.texts.values()):
@@ -109,16 +121,17 @@ class ProductionCheck:
 
     # --- presentation -------------------------------------------------------------------------------------------------------
 
-    def _check_presentation(self, last: Deployed, item: Deployed) -> None:
+    def _check_presentation(self, last: Deployment, item: Deployed) -> None:
         texts = item.record.deploy.texts if item.record and item.record.deploy else None
         plan = texts.plan if texts else None
+        shown = dict(item.deployment.presentation)
         if plan and plan.presentation:
             approved = _data(plan.presentation)
         elif last.presentation:
             approved = dict(last.presentation)
         else:
-            approved = {**item.presentation, "commit": texts.commit} if texts and texts.commit else dict(item.presentation)
-        if item.record and dict(item.presentation) != approved:
+            approved = {**shown, "commit": texts.commit} if texts and texts.commit else shown
+        if item.record and shown != approved:
             says = "theme and configuration are neither the last released ones nor those that an approved plan names"
             self._found.problem("presentation-not-approved", item.where, says)
         if plan and plan.to_release and plan.to_release != item.release:
@@ -130,7 +143,7 @@ class ProductionCheck:
         seen: set[tuple[object, ...]] = set()
         for item in self.deployed:
             with self._found.reading(item.where):
-                value = Presentation(**item.presentation)
+                value = Presentation(**item.deployment.presentation)
                 key = (value.commit, value.output, value.digest)
                 if key not in seen and assembler.presentation_at(value.commit, value.output) != value:
                     says = f"the recorded presentation {short(value.digest)} is not what its commit holds"
@@ -142,7 +155,7 @@ class ProductionCheck:
         same = 0
         for item in self.deployed:
             with self._found.reading(item.where):
-                made = assembler.build(item.content, Presentation(**item.presentation))
+                made = assembler.build(item.content, Presentation(**item.deployment.presentation))
                 if made.id != item.release:
                     says = f"release {short(item.release)} is recorded, its content builds {short(made.id)}"
                     self._found.problem("release-not-reproduced", item.where, says)
@@ -173,28 +186,25 @@ class ProductionCheck:
 
 def _baseline(name: str, event: Event) -> Deployed:
     fields = event.fields
-    puts = tuple(public_text_of(item, name) for item in fields["puts"])
-    return Deployed(
-        number=int(fields["deployment"]), release=fields["release"], base="", where=line(name, event.n),
+    puts = tuple(recorded_text(item, name) for item in fields["puts"])
+    deployment = Deployment(
+        number=int(fields["deployment"]), release=fields["release"], base="", plan=name,
         prepared=Prepared(payload="", puts=puts, withdraws=tuple(fields.get("withdraws", ()))),
-        presentation=fields["presentation"] or {}, record=None,
+        presentation=fields["presentation"] or {}, confirmed=True, whole=True,
     )  # fmt: skip
+    return Deployed(deployment=deployment, where=line(name, event.n), record=None)
 
 
 def _deployed(record: PlanRecord) -> Deployed:
     deploy = record.deploy
     assert deploy is not None
     fields = deploy.event.fields
-    return Deployed(
-        number=int(fields["deployment"]), release=fields["release"], base=fields["base"],
-        where=line(record.path, deploy.event.n), record=record,
+    deployment = Deployment(
+        number=int(fields["deployment"]), release=fields["release"], base=fields["base"], plan=record.path,
         prepared=deploy.texts.prepared if deploy.texts else Prepared(payload=""),
-        presentation=deploy.built.fields["presentation"] if deploy.built else {},
+        presentation=deploy.built.fields["presentation"] if deploy.built else {}, confirmed=record.confirmed is not None,
     )  # fmt: skip
-
-
-def _with_content(item: Deployed, content: Content) -> Deployed:
-    return Deployed(**{**vars(item), "content": content})
+    return Deployed(deployment=deployment, where=line(record.path, deploy.event.n), record=record)
 
 
 def _data(value: Presentation) -> dict[str, Any]:
@@ -203,7 +213,7 @@ def _data(value: Presentation) -> dict[str, Any]:
 
 def public_rows(items: Iterable[Deployed], content: Content, records: Sequence[PlanRecord]) -> list[dict[str, Any]]:
     """One row for each public article: the plan that brought its present text, and who approved that."""
-    by_text = {(text.id, text.digest): item.record for item in items if item.record for text in item.prepared.puts}
+    by_text = {(text.id, text.digest): item.record for item in items if item.record for text in item.deployment.prepared.puts}
     restored = {article: record for record in records if record.restored for article in record.restored_ids}
     rows = []
     for text in content.shown:

@@ -15,11 +15,11 @@ from itertools import islice
 from publisher.domain.article import Draft, PublicArticle
 from publisher.domain.business_calendar import with_offset
 from publisher.domain.fingerprint import article_fingerprint, digest, input_of, short, tree_digest
-from publisher.domain.history import PublicText, public_text_of
+from publisher.domain.history import PublicText
 from publisher.domain.ledger_events import EventType
 from publisher.domain.plan import ChangeAction, Plan, PlannedArticle
 from publisher.engine.audit_findings import Findings, line
-from publisher.engine.audit_ledger import PLAIN_FILE, SiteLedger
+from publisher.engine.audit_ledger import PLAIN_FILE, SiteLedger, recorded_text
 from publisher.engine.audit_plans import Texts
 from publisher.errors import ComeBackLater, Refusal, StoppedForSafety
 from publisher.ports import GitReads, ReadsRepository, SiteBuilder
@@ -133,7 +133,7 @@ def recorded_texts(ledger: SiteLedger, found: Findings) -> tuple[tuple[str, Publ
         for event in events:
             if event.type in (EventType.PREPARED, EventType.BASELINE):
                 with found.reading(line(name, event.n)):
-                    texts += [(line(name, event.n), public_text_of(item, name)) for item in event.fields["puts"]]
+                    texts += [(line(name, event.n), recorded_text(item, name)) for item in event.fields["puts"]]
     return tuple(texts)
 
 

@@ -114,6 +114,9 @@ class RunBench:
     def require_still_allowed(self) -> None:
         self._journal.require_still_allowed(self._decision, self.plan.payload, self.approval.merge if self.approval else "")
 
+    def outgoing(self) -> Mapping[str, bytes]:
+        return self._journal.outgoing()
+
     def private_drafts(self) -> Sequence[Draft]:
         """Every source of the site that is neither public nor part of this plan.
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from publisher.domain.business_calendar import in_utc
 from publisher.domain.claim import Fence, acquire, require_mine
-from publisher.domain.fingerprint import short
+from publisher.domain.fingerprint import canonical_json, short
 from publisher.domain.ledger_events import WITHOUT_CLAIM, EventType, NewEvent, chain_of, encode
 from publisher.engine.deciding import Decision, decide
 from publisher.engine.site_view import SiteView
@@ -111,6 +111,11 @@ class Journal:
         fence = self._required_fence()
         year = in_utc(self._clock.now())[:4]
         self.note(f"{self.view.site.id}/claims/{year}", EventType.RELEASED, fence.as_data())
+
+    def outgoing(self) -> dict[str, bytes]:
+        """What is noted and not pushed: files, and the events as canonical JSON."""
+        events = {f"ledger/{path}": canonical_json([dict(new.fields) for new in news]) for path, news in self._events.items()}
+        return {**self._files, **events}
 
     @property
     def pending(self) -> bool:

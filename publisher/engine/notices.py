@@ -16,6 +16,7 @@ from publisher.engine.bench import Doors
 from publisher.engine.deciding import Decision, Who, decisions
 from publisher.engine.journal import Journal
 from publisher.engine.site_view import PlanView
+from publisher.errors import Refusal
 
 if TYPE_CHECKING:
     from publisher.engine.running import PlanOutcome, SiteOutcome
@@ -31,7 +32,12 @@ def speak(doors: Doors, journal: Journal, outcome: SiteOutcome) -> None:
         done = outcome.plans.get(decision.plan)
         notice, text = _news(view, decision, done, doors.clock.now())
         if notice and notice not in view.history.notices:
-            doors.alerts.say(f"{decision.plan}/{notice}", text)
+            try:
+                doors.alerts.say(f"{decision.plan}/{notice}", text)
+            except Refusal as silent:
+                # A notice that nobody got is not recorded, so that the next run says it; the run itself goes on.
+                doors.progress(f"a notice about {decision.plan} was not delivered [{silent.code}]")
+                continue
             journal.note(decision.plan, EventType.NOTICED, {"notice": notice})
 
 

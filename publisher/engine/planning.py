@@ -157,7 +157,9 @@ class Planner:
                 next=f"close request {number}, or take the mark away", plan=plan.path,
             )  # fmt: skip
         beside = tuple(other for at, other in self.requested.values() if at == number and other.path != plan.path)
-        return Proposal(plan=self._plan(day, [self._planned(draft) for draft in drafts.values()]), request=number, beside=beside)
+        return Proposal(
+            plan=self._plan(day, [self._planned(draft) for draft in drafts.values()]), request=number, beside=beside
+        )
 
     def _choose(self) -> tuple[Draft, ...]:
         queue = available(self.reads.queue(self.view.tips.default, self.view.site.id), self.taken)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from publisher.domain.evidence import ExpectedPage, Report, Verdict, judge
 from publisher.domain.fingerprint import short
-from publisher.domain.history import Intent
+from publisher.domain.history import Intent, deploy_step
 from publisher.domain.ledger_events import EventType
 from publisher.domain.plan import Presentation
 from publisher.domain.public_pages import expected_pages
@@ -45,18 +45,21 @@ def close_intent(bench: RunBench) -> str:
 
 
 def _not_ours(bench: RunBench, intent: Intent, found: str) -> str:
-    if not bench.target.can_fence:
-        bench.note(EventType.UNKNOWN, step="deploy", code="not-seen")
-        bench.commit(f"{bench.site.id} {bench.plan.day}: the deploy's outcome is not known", fact=True)
+    """Neither the release nor, on a fenced target, its base: recorded as unknown, and a person's to settle."""
+    code = "foreign-live" if bench.target.can_fence else "not-seen"
+    bench.note(EventType.UNKNOWN, step=deploy_step(bench.history.kind), code=code, found=found)
+    bench.commit(f"{bench.site.id} {bench.plan.day}: the deploy's outcome is not known ({code})", fact=True)
+    settle = f'publisher settle {bench.plan.path} {deploy_step(bench.history.kind)} --did-not --reason "…"'
+    if code == "not-seen":
         raise OutcomeUnknown(
             "deploy-unknown", f"release {short(intent.release)} was not seen, and the target cannot shut out a late switch",
-            next=f'publisher settle {bench.plan.path} deploy --did-not --reason "…"', plan=bench.plan.path,
+            next=settle, plan=bench.plan.path,
         )  # fmt: skip
     shown = short(found) if found else "nothing"
     raise StoppedForSafety(
         "foreign-live",
         f"the target holds {shown}, neither the intended {short(intent.release)} nor its base; it was left as it is",
-        next=f"publisher reconcile {bench.site.id}", plan=bench.plan.path,
+        next=settle, plan=bench.plan.path,
     )  # fmt: skip
 
 

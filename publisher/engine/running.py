@@ -10,12 +10,11 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from publisher.domain.approval import Rejection
-from publisher.domain.business_calendar import in_utc, parse_instant
+from publisher.domain.business_calendar import CLOCK_TOLERANCE, in_utc, parse_instant
 from publisher.domain.gates import PLAN_GATE
 from publisher.domain.ledger_events import EventType, NewEvent
 from publisher.engine import reconciling
@@ -36,7 +35,6 @@ from publisher.errors import (
     worst,
 )
 
-CLOCK_TOLERANCE = timedelta(minutes=2)
 # Refusals after which this run must not write anything more for the site.
 CLAIM_IS_GONE = frozenset({"claim-lost", "claim-released", "epoch-changed", "ledger-moved", "record-unknown", "claims-corrupt"})
 # Refusals that are no failure of a step: the world changed, and the next decision says what to do.

@@ -37,6 +37,7 @@ def instance_of(data: bytes, path: str) -> Instance:
     document = _read(data, path, "instance")
     values = document.data
     drafts = values.get("drafts", {})
+    _refuse_unknown_channels(document)
     sites = {name: _site(name, site) for name, site in values["sites"].items()}
     return Instance(
         id=values["instance"]["id"],
@@ -53,6 +54,8 @@ def instance_of(data: bytes, path: str) -> Instance:
 
 def _site(name: str, values: Mapping[str, Any]) -> Site:
     more: dict[str, Any] = {}
+    if "announce" in values:
+        more["announce"] = values["announce"]
     if "confirm_within" in values:
         more["confirm_within"] = parse_duration(values["confirm_within"])
     if "largest_removal" in values:
@@ -71,6 +74,17 @@ def _site(name: str, values: Mapping[str, Any]) -> Site:
         channels=tuple(_channel(channel, spec) for channel, spec in values.get("channels", {}).items()),
         **more,
     )
+
+
+def _refuse_unknown_channels(document: Document) -> None:
+    """An announcement on a channel that the site does not have would only be met once it is public."""
+    for name, site in document.data["sites"].items():
+        for number, channel in enumerate(site.get("announce", {}).get("channels", ())):
+            if channel not in site.get("channels", {}):
+                raise InputProblem(
+                    "unknown-channel", "this is none of the site's channels",
+                    where=document.where(["sites", name, "announce", "channels", number]), next="edit publisher.yaml",
+                )  # fmt: skip
 
 
 def _target(values: Mapping[str, Any]) -> TargetSpec:

@@ -82,7 +82,8 @@ def _check_removals(bench: Bench, content: Content) -> None:
 
 def _scan(bench: Bench, release: Release, content: Content) -> None:
     bench.progress("scanning the release for private text")
-    findings = bench.builder.leaks(release, bench.private_drafts(), bench.assembler.articles(content))
+    private, approved = bench.private_drafts(), bench.assembler.articles(content)
+    findings = bench.builder.leaks(release, private, approved) + bench.builder.leaks_in(bench.outgoing(), private, approved)
     if findings:
         shown = "; ".join(findings[:5])
         raise StoppedForSafety(

@@ -8,21 +8,39 @@ target that joins the ledger's own push needs no intent: effect and record are o
 from __future__ import annotations
 
 from publisher.domain.article import Release
+from publisher.domain.business_calendar import CLOCK_TOLERANCE
 from publisher.domain.fingerprint import short
 from publisher.domain.ledger_events import EventType
+from publisher.domain.public_site import clock_apart
 from publisher.errors import OutcomeUnknown, Refusal, StoppedForSafety
 from publisher.ports import Bench, Live
 from publisher.workers import build
 
+CLOCK_LOOK = 5.0
+"""Seconds for the one look at the site's clock."""
+
 
 def work(bench: Bench) -> None:
     release = build.make(bench)
+    require_clock(bench)
     base = require_known_live(bench)
     number = bench.production.deployment + 1
     if bench.target.joins_ledger:
         _switch_with_record(bench, release, base, number)
     else:
         _switch_after_intent(bench, release, base, number)
+
+
+def require_clock(bench: Bench) -> None:
+    """This machine's clock against the site's own (its HTTP Date). A site that does not answer yet says nothing."""
+    url = bench.site.url
+    seen = bench.probes.look([url], seconds=CLOCK_LOOK, bust=bench.fence.nonce[:12])[url]
+    apart = clock_apart(seen, bench.clock.now())
+    if apart is not None and apart > CLOCK_TOLERANCE:
+        raise StoppedForSafety(
+            "clocks-apart", f"this machine's clock and that of {url} are {int(apart.total_seconds())} seconds apart",
+            next="set the clock, then publisher run", plan=bench.plan.path,
+        )  # fmt: skip
 
 
 def require_known_live(bench: Bench) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from publisher.cli.web_server import Place
 from publisher.domain.claim import fold_claims
 from publisher.domain.ledger_events import decode
 from publisher.gitstore import instance_files, queue_file, working_tree
@@ -16,8 +17,6 @@ from tests.cli.test_web_server import serving
 from tests.support.command_line import publisher
 from tests.support.gitrepos import Repository
 from tests.support.instance_folder import PUBLISHER_YAML, handbook, snapshot, write
-
-from publisher.cli.web_server import Place  # isort: skip
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHRoaXNpc25vdGFyZWFsa2V5YnV0bG9va3NsaWtlb25l"
 OTHER = KEY.replace("lib25l", "").replace("HRoaX", "HRobX")
@@ -68,7 +67,12 @@ def test_a_whole_instance(root):
     assert (instance.forge, instance.default_branch, instance.state_branch) == ("git", "main", "main")
     assert instance.on_call == ("ann@example.org",) and len(instance.id) == 16
     site = instance.sites["garden"]
-    assert (site.url, site.zone_name, site.title, dict(site.target.options)) == (NOBODY, "Europe/Paris", "Garden", {"path": "public/garden"})
+    assert (site.url, site.zone_name, site.title, dict(site.target.options)) == (
+        NOBODY,
+        "Europe/Paris",
+        "Garden",
+        {"path": "public/garden"},
+    )
     rules = instance_files.rules_of((root / "approval.yaml").read_bytes(), "approval.yaml")
     assert [(who.principal, who.key, who.may_commit, who.may_approve) for who in rules.signers] == [
         ("ann@example.org", KEY, True, True),
@@ -78,7 +82,8 @@ def test_a_whole_instance(root):
     assert [(entry.id, entry.source) for entry in queue_file.read(root, "garden")] == [("a-0001", "drafts/garden/hello")]
     assert working_tree.read_draft(root, "drafts/garden/hello").id == "a-0001"
     assert {p.name: p.read_bytes() for p in (root / "site-src/garden/theme").iterdir()} == default_theme()
-    assert (root / ".gitignore").read_text() == "/public/garden/\n"
+    assert site.staging is not None and dict(site.staging.options) == {"path": "public/garden-staging"}
+    assert (root / ".gitignore").read_text() == "/public/garden/\n/public/garden-staging/\n"
     assert "PUBLISHER_ROOT" in said.err and "next: git add" in said.err
 
 
@@ -268,8 +273,27 @@ def test_without_a_name_an_instance_is_not_added_to(root):
     assert said.code == 2 and "[which-site]" in said.err and "handbook" in said.err
 
 
-def test_nobody_to_approve_is_said(root):
-    assert "nobody who may approve" in init(root, "--new-site").err
+def test_what_keeps_runs_from_working_alone_is_said(root):
+    said = init(root, "--new-site", "--staging", "none")
+    assert "nobody who may approve" in said.err and "no staging target" in said.err and "nobody is on call" in said.err
+    said = init(root, "--new-site", site="field")
+    assert "no staging target" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("argv", "staging"),
+    [
+        (["--target", "git-branch:pages"], None),
+        (["--target", "git-branch:pages", "--staging", "git-branch:staging"], ("git-branch", {"branch": "staging"})),
+        (["--target", "directory:/srv/x/"], ("directory", {"path": "/srv/x-staging"})),
+        (["--target", "directory:x", "--staging", "directory:y"], ("directory", {"path": "y"})),
+    ],
+)
+def test_staging(root, argv, staging):
+    said = publisher("init", "--new-site", "--site", "g", "--url", NOBODY, "--zone", "UTC", *argv, at=root)
+    assert said.code == 0, said.err
+    found = working_tree.read_instance(root).sites["g"].staging
+    assert (found and (found.kind, dict(found.options))) == staging
 
 
 def test_outside_a_repository(tmp_path):
@@ -288,26 +312,28 @@ def test_from_outside_with_a_directory(root):
 @pytest.mark.parametrize("lines", ["public/\n", "/public\n", "/public/garden/\n", "*.log\n/public/garden"])
 def test_gitignore_is_added_to_only_where_needed(root, lines):
     write(root, {".gitignore": lines})
-    init(root, "--new-site")
+    init(root, "--new-site", "--staging", "none")
     assert (root / ".gitignore").read_text() == lines
 
 
 def test_gitignore_keeps_what_it_has(root):
     write(root, {".gitignore": "*.log"})
     init(root, "--new-site")
-    assert (root / ".gitignore").read_text() == "*.log\n/public/garden/\n"
+    assert (root / ".gitignore").read_text() == "*.log\n/public/garden/\n/public/garden-staging/\n"
 
 
 def test_a_target_outside_the_repository_needs_no_gitignore(root, tmp_path):
     publisher(
         "init", "--site", "g", "--url", NOBODY, "--zone", "UTC", "--target", f"directory:{tmp_path}/www", "--new-site", at=root
     )
-    assert not (root / ".gitignore").exists()
+    assert not (root / ".gitignore").exists(), "neither it nor the staging folder beside it"
 
 
 def test_every_file_is_accepted_by_its_own_reader(root):
     """What ``init`` writes loads strictly: a broken template would only show at the first plan otherwise."""
-    init(root, "--new-site", "--time", "09:30", "--title", 'A "quoted": title', "--author", "Ann # Lee", "--language", "zh-Hant")
+    init(
+        root, "--new-site", "--time", "09:30", "--title", 'A "quoted": title', "--author", "Ann # Lee", "--language", "zh-Hant"
+    )
     site = working_tree.read_instance(root).sites["garden"]
     assert (site.title, site.author, site.language) == ('A "quoted": title', "Ann # Lee", "zh-Hant")
     policy = working_tree.read_policy(root, "garden")

@@ -179,7 +179,9 @@ def test_move(root, argv, order):
 
 def test_a_comment_moves_with_its_entry_and_the_rest_stays(root):
     publisher("queue", "move", "a-0003", "--first", at=root)
-    assert queue_text(root) == """\
+    assert (
+        queue_text(root)
+        == """\
 # The handbook's queue.
 
 articles:
@@ -195,6 +197,7 @@ articles:
     source: drafts/handbook/fourth
 # the end
 """
+    )
 
 
 @pytest.mark.parametrize(
@@ -233,7 +236,12 @@ def test_hold_adds_one_word_and_release_takes_it_away(root, article, line):
 
 
 def test_release_what_was_held_by_hand(root):
-    write(root, {PATH: "articles:\n  - held: true\n    id: a-0001\n    source: drafts/handbook/first\n  - {held: true, id: a-0002, source: drafts/handbook/second}\n"})
+    write(
+        root,
+        {
+            PATH: "articles:\n  - held: true\n    id: a-0001\n    source: drafts/handbook/first\n  - {held: true, id: a-0002, source: drafts/handbook/second}\n"
+        },
+    )
     before = queue_text(root)
     for article in ("a-0001", "a-0002"):
         assert publisher("queue", "release", article, at=root).code == 0

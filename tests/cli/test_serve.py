@@ -186,7 +186,13 @@ def test_a_broken_site_is_told_until_it_is_mended(root):
 
 def test_images_beside_a_draft_are_shown(root):
     svg = '<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10" viewBox="0 0 10 10"><path d="M0 0h10"/></svg>\n'
-    write(root, {"drafts/handbook/first/index.md": draft("a-0001", body="![A line](line.svg)\n"), "drafts/handbook/first/line.svg": svg})
+    write(
+        root,
+        {
+            "drafts/handbook/first/index.md": draft("a-0001", body="![A line](line.svg)\n"),
+            "drafts/handbook/first/line.svg": svg,
+        },
+    )
     with rendered(root) as (site, told):
         assert (site.folder() / "first/line.svg").exists(), told
 
@@ -211,7 +217,14 @@ def test_before_anything_is_public(root, committed):
 
 
 def test_a_target_that_is_no_folder_is_refused(root):
-    write(root, {"publisher.yaml": PUBLISHER_YAML.replace("{kind: directory, path: public/handbook}", "{kind: git-branch, branch: pages}")})
+    write(
+        root,
+        {
+            "publisher.yaml": PUBLISHER_YAML.replace(
+                "{kind: directory, path: public/handbook}", "{kind: git-branch, branch: pages}"
+            )
+        },
+    )
     said = publisher("serve", at=root)
     assert said.code == 2 and "[no-directory]" in said.err and "--drafts" in said.err
 

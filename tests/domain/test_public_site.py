@@ -12,10 +12,10 @@ import pytest
 from publisher.domain.article import MANIFEST_PATH, ManifestEntry, Withdrawn
 from publisher.domain.evidence import Seen
 from publisher.domain.fingerprint import digest
+from publisher.domain.public_site import MOST_ENTRIES, PublicManifest, clock_apart, parse_http_date, read_manifest
 from publisher.errors import ComeBackLater, StoppedForSafety
 from publisher.sitebuilder.machines import manifest as build_manifest
 from publisher.sitebuilder.views import SiteView
-from publisher.domain.public_site import MOST_ENTRIES, PublicManifest, clock_apart, parse_http_date, read_manifest
 
 NOW = datetime(2026, 12, 1, 1, 0, 0, tzinfo=UTC)
 URL = "https://site.example/.well-known/publisher.json"

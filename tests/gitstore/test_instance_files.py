@@ -120,6 +120,24 @@ def test_instance_refusals(old: str, new: str, where: str | None) -> None:
         assert problem.where == f"publisher.yaml:{where}"
 
 
+ANNOUNCE = "    announce: {channels: [mail], list: readers, at_most: 500}\n"
+
+
+def test_what_the_planner_has_announced() -> None:
+    site = instance_files.instance_of((INSTANCE + ANNOUNCE).encode(), "publisher.yaml").sites["handbook"]
+    assert site.announce == {"channels": ["mail"], "list": "readers", "at_most": 500}
+    assert instance_files.instance_of(INSTANCE.encode(), "publisher.yaml").sites["handbook"].announce is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where"),
+    [("[mail]", "[mail, post]", "23:33"), (", at_most: 500", "", "23:15"), ("500", "0", "23:58"), ("[mail]", "[]", "23:26")],
+)
+def test_announce_refusals(old: str, new: str, where: str) -> None:
+    text = INSTANCE + ANNOUNCE.replace(old, new)
+    assert problem_of(lambda: instance_files.instance_of(text.encode(), "publisher.yaml")).where == f"publisher.yaml:{where}"
+
+
 def test_policy_and_its_digest() -> None:
     text = (
         "version: 3\nquantity: 2\nstart: 2026-12-01\nzone: Asia/Hong_Kong\npublish_time: '09:00'\n"

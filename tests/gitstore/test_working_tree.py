@@ -72,7 +72,10 @@ def test_the_root_is_found_upwards(tmp_path):
     ("files", "spoil"),
     [
         ({}, None),
-        ({"drafts/handbook/first/index.md": draft("a-0001", body="![x](x.svg)\n"), "drafts/handbook/first/x.svg": "<svg/>"}, None),
+        (
+            {"drafts/handbook/first/index.md": draft("a-0001", body="![x](x.svg)\n"), "drafts/handbook/first/x.svg": "<svg/>"},
+            None,
+        ),
         ({"drafts/handbook/first/index.md": draft("a-0001", body="![x](none.svg)\n")}, None),
         ({"drafts/handbook/first/index.md": "no front matter"}, None),
         ({"drafts/handbook/first/index.md": "---\nid: con\n---\n"}, None),

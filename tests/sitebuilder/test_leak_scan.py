@@ -4,11 +4,9 @@ import html
 import io
 import json
 import quopri
-import time
 import unicodedata
 import zipfile
 import zlib
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -231,27 +229,3 @@ def test_a_bomb_stops_instead_of_passing(monkeypatch):
     with pytest.raises(StoppedForSafety) as caught:
         found(gzip.compress(bytes(1_000_000)))
     assert caught.value.code == "too-large-to-scan"
-
-
-def test_the_cost_hardly_grows_with_the_number_of_drafts(tmp_path):
-    def drafts(count: int):
-        text = "Bed {0} line {1}: the {2} beetle number {1} of bed {0} sleeps under stone {2}.\n"
-        return [
-            draft(n, slug=f"bed-of-{n}", title=f"Secret bed {n} of the garden", summary="y",
-                  body="".join(text.format(n, line, n * line) for line in range(30)))
-            for n in range(100, 100 + count)
-        ]  # fmt: skip
-
-    release, _ = build(tmp_path, *[article(n, body="Words about the soil. " * 100 + "\n") for n in range(1, 40)])
-
-    def seconds(private) -> float:
-        from publisher.sitebuilder.leak_scan import Scanner
-        from publisher.sitebuilder.sentinels import sentinels_of
-
-        scanner, files = Scanner(sentinels_of(private)), {path: Path(release.root, path).read_bytes() for path in release.files}
-        begun = time.process_time()
-        for path, data in files.items():
-            assert not scanner.keys(path, data)
-        return time.process_time() - begun
-
-    assert seconds(drafts(200)) < 5 * seconds(drafts(4)) + 0.05

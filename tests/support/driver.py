@@ -9,7 +9,8 @@ Environment:
 * ``DRIVER_LOG``: a file that gets one line per effect: name, worker's step;
 * ``DRIVER_UNREACHABLE``: ``N``: the N-th and every later talk with the remote fails as an unreachable one does;
 * ``DRIVER_LOST_ANSWER``: ``N``: the N-th push happens and reports failure;
-* ``DRIVER_LOST_SWITCH``: set: the target's switch happens and its answer is lost.
+* ``DRIVER_LOST_SWITCH``: set: the target's switch happens and its answer is lost;
+* ``DRIVER_UNDECLARED``: a step whose worker is taken to have declared no effects.
 
 An effect that a worker causes and did not declare ends the process with status 99. Production code knows nothing of this.
 """
@@ -21,7 +22,9 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from publisher import wiring
@@ -130,22 +133,24 @@ class Talk:
 
 def install() -> None:
     effects = Effects()
-    plain_doors, plain_open = wiring.Wired.doors, wiring.open_instance
+    plain_doors, plain_open, plain_requests = wiring.Wired.doors, wiring.open_instance, wiring.Wired.requests
 
     def doors(self: wiring.Wired) -> Any:
         made = plain_doors(self)
-        workers = {key: dataclasses.replace(worker, work=_tracked(effects, worker)) for key, worker in made.workers.items()}
+        workers = {key: dataclasses.replace(worker, work=_tracked(effects, _declared(worker))) for key, worker in made.workers.items()}
         target, staging, channel = made.target, made.staging, made.channel
         return dataclasses.replace(
             made,
             workers=workers,
             records=effects.wrap(made.records, "records", ("publish",)),
-            requests=effects.wrap(made.requests, "requests", ("open",)),
             alerts=effects.wrap(made.alerts, "alerts", ("say",)),
             target=lambda site: effects.wrap(target(site), "target", ("store", "switch", "raise_fence")),
             staging=lambda site: effects.wrap(staging(site), "staging", ("store", "switch")),
             channel=lambda site, name: effects.wrap(channel(site, name), "channel", ("send",)),
         )
+
+    def requests(self: wiring.Wired) -> Any:
+        return effects.wrap(plain_requests.func(self), "requests", ("open",))
 
     def open_instance(*args: Any, **kwargs: Any) -> Any:
         if os.environ.get("DRIVER_NOW"):
@@ -156,7 +161,13 @@ def install() -> None:
         return made
 
     wiring.Wired.doors = doors
+    wiring.Wired.requests = cached_property(requests)
+    wiring.Wired.requests.__set_name__(wiring.Wired, "requests")
     wiring.open_instance = open_instance
+
+
+def _declared(worker: Worker) -> Worker:
+    return dataclasses.replace(worker, effects=()) if worker.step == os.environ.get("DRIVER_UNDECLARED") else worker
 
 
 def _tracked(effects: Effects, worker: Worker) -> Any:
@@ -170,8 +181,13 @@ def _tracked(effects: Effects, worker: Worker) -> Any:
     return work
 
 
-if __name__ == "__main__":
+def start(argv: Sequence[str]) -> int:
+    """Installs the wrapped doors and carries out one command line."""
     install()
-    from publisher.cli.main import main
+    from publisher.cli.main import answer
 
-    main()
+    return answer(argv)
+
+
+if __name__ == "__main__":
+    sys.exit(start(sys.argv[1:]))

@@ -18,6 +18,7 @@ from typing import Any
 from publisher.domain.ledger_events import EventType, NewEvent, encode
 from publisher.sitebuilder.theme import default_theme
 from tests.support.gitrepos import Repository, bare, clone
+from tests.support.warm import Warm
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 INSTANCE_ID = "i-5f0c2b6c9d1e4a7b8c3d2e1f0a9b8c7d"
@@ -74,6 +75,8 @@ class Instance:
     folder: Path
     url: str
     environment: dict[str, str] = field(default_factory=dict)
+    warm: Warm | None = None
+    """Where set, ``driven`` commands are forks of this warm process instead of fresh interpreters."""
 
     @property
     def remote(self) -> Repository:
@@ -119,10 +122,12 @@ class Instance:
 
     def driven(self, who: str, *argv: str, check: int | None = None, **driver: str) -> subprocess.CompletedProcess[str]:
         """The same command line through ``tests.support.driver``; ``driver`` are its variables without the prefix, lower case."""
-        command = [sys.executable, "-m", "tests.support.driver", *argv]
-        done = subprocess.run(
-            command, cwd=self.clone(who).path, env=self.driver_env(who, driver), capture_output=True, text=True, timeout=120
-        )
+        folder, environment = self.clone(who).path, self.driver_env(who, driver)
+        if self.warm:
+            done = self.warm.run(argv, folder, environment)
+        else:
+            command = [sys.executable, "-m", "tests.support.driver", *argv]
+            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
         if check is not None:
             assert done.returncode == check, f"{argv}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done

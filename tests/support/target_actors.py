@@ -52,6 +52,9 @@ def make_release(folder: Path, files: Mapping[str, bytes] | str) -> Release:
 # --- processes ----------------------------------------------------------------------------------------------------------------
 
 
+RUNNING: set[int] = set()
+
+
 @dataclass
 class Actor:
     """A forked process that carries out one act and reports how it ended."""
@@ -68,11 +71,22 @@ class Actor:
             os.write(writes, _outcome(act).encode())
             os._exit(0)
         os.close(writes)
+        RUNNING.add(pid)
         return cls(pid, reads)
+
+    @staticmethod
+    def end_all() -> None:
+        """Ends the actors that a failed test did not wait for."""
+        while RUNNING:
+            pid = RUNNING.pop()
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
 
     def wait_stopped(self) -> None:
         """Returns when the process has stopped itself; fails when it ended instead."""
         _, status = os.waitpid(self.pid, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
+            RUNNING.discard(self.pid)
         assert os.WIFSTOPPED(status), f"the actor ended instead of stopping: {self._said()}"
 
     def resume(self) -> None:
@@ -81,6 +95,7 @@ class Actor:
     def outcome(self) -> str:
         """``ok``, a refusal's code, ``killed``, or a traceback."""
         _, status = os.waitpid(self.pid, 0)
+        RUNNING.discard(self.pid)
         return "killed" if os.WIFSIGNALED(status) else self._said()
 
     def _said(self) -> str:

@@ -1,0 +1,87 @@
+"""``publisher audit``: proves from a full clone that everything public was approved, in order, by whom. Opens no connection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from publisher.cli import output
+from publisher.cli.opening import asked_of, chosen_sites, opened
+from publisher.cli.verb import Verb
+from publisher.domain.fingerprint import short
+
+if TYPE_CHECKING:
+    from publisher.engine.audit_findings import Finding
+    from publisher.engine.auditing import AuditReport
+
+
+@click.command(
+    cls=Verb,
+    examples=(
+        "publisher audit",
+        "publisher audit handbook --rebuild",
+        "PUBLISHER_ROOT=… publisher audit --json",
+    ),
+)
+@click.argument("site", required=False)
+@click.option("--rebuild", is_flag=True, help="Build every recorded release again and compare its id.")
+@click.pass_context
+def command(context: click.Context, site: str | None, rebuild: bool) -> int:
+    """Prove that everything public was approved, in order, by whom, from this clone alone.
+
+    Derives every approval again from signed merges, makes every text again from its approved source, and follows the ledger
+    through its history. Exit 7 with each problem's own code and place; 0 when there is none.
+    """
+    from publisher.engine.auditing import AuditDoors, audit
+
+    with opened(context) as wired:
+        wired.git.require_trustworthy()
+        sites = chosen_sites(wired, wired.store.tips(), site)
+        doors = AuditDoors(
+            reads=wired.store, git=wired.git, forge=wired.forge, builder=wired.builder, progress=wired.progress,
+            pinned_root=wired.environment.get("PUBLISHER_ROOT", ""),
+        )  # fmt: skip
+        report = audit(doors, sites, rebuild=rebuild)
+    if asked_of(context).as_json:
+        output.say_json(report.as_data())
+    else:
+        _tell(report)
+    return report.exit_code
+
+
+def _tell(report: AuditReport) -> None:
+    for site in report.sites:
+        counts = site.counts
+        live = f"release {short(site.release)}" if site.release else "nothing public"
+        output.say(f"{site.site}: {live}, {len(site.articles)} public articles", bold=True)
+        output.say(
+            f"  looked at {counts['events']} records in {counts['ledger_files']} files, {counts['claims']} claims, "
+            f"{counts['plans']} plans, {counts['approvals']} approvals, {counts['deployments']} deployments"
+        )
+        again = f", {counts['releases_built_again']} releases built again" if report.rebuilt else ""
+        output.say(f"  {counts['texts_made_again']} texts made again from their approved sources{again}")
+        _tell_articles(site.articles)
+    _tell_findings("WARNING", report.warnings)
+    _tell_findings("NOT PROVEN", report.not_proven)
+    _tell_findings("PROBLEM", report.problems)
+    if report.problems:
+        output.say(f"{len(report.problems)} problems", bold=True)
+    else:
+        output.say("no problem found", bold=True)
+    if not report.rebuilt:
+        output.note("(releases were not built again; --rebuild does)")
+
+
+def _tell_articles(articles: Sequence[Mapping[str, Any]]) -> None:
+    for row in articles:
+        approved = f"approved by {', '.join(row['approved_by'])} (request {row['request']})" if row["request"] else "not proven"
+        when = f", deployed {row['deployed_at']}" if row["deployed_at"] else ""
+        seen = f", confirmed {row['confirmed_at']}" if row["confirmed_at"] else ", not confirmed"
+        output.say(f"  {row['id']}  {row['url']}  {row['plan'] or '(baseline)'}: {approved}{when}{seen if when else ''}")
+
+
+def _tell_findings(head: str, findings: Sequence[Finding]) -> None:
+    for finding in findings:
+        output.say(f"{head}  {finding.where}: {finding.says} [{finding.code}]")

@@ -1,0 +1,107 @@
+"""Real processes without their start-up: one warm process has everything imported, and forks itself for each command.
+
+    python -m tests.support.warm
+
+It reads one JSON line per command (``argv``, ``cwd``, ``env``, ``out``, ``err``, ``seconds``), runs it in a child of its own, and answers
+with one JSON line: the child's exit status as ``subprocess`` counts it (negative for a signal). Commands are those of
+``tests.support.driver``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+class Warm:
+    """The calling side: owns the warm process and its temporary files."""
+
+    def __init__(self) -> None:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PUBLISHER_", "DRIVER_"))}
+        self._folder = tempfile.TemporaryDirectory(prefix="publisher-warm-")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.warm"], cwd=REPOSITORY, env=environment, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def run(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], seconds: int = 120) -> subprocess.CompletedProcess[str]:
+        out, err = Path(self._folder.name) / "out", Path(self._folder.name) / "err"
+        asked = {"argv": list(argv), "cwd": str(cwd), "env": dict(env), "out": str(out), "err": str(err), "seconds": seconds}
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        assert answer, "the warm process is gone"
+        return subprocess.CompletedProcess(list(argv), json.loads(answer)["status"], out.read_text(), err.read_text())
+
+    def close(self) -> None:
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.close()
+        self._process.wait(timeout=20)
+        self._process.stdout.close()
+        self._folder.cleanup()
+
+
+def serve() -> None:
+    """The warm side."""
+    _import_everything()
+    for line in sys.stdin:
+        asked = json.loads(line)
+        pid = os.fork()
+        if pid == 0:
+            _become(asked)
+        _, status = os.waitpid(pid, 0)
+        sys.stdout.write(json.dumps({"status": os.waitstatus_to_exitcode(status)}) + "\n")
+        sys.stdout.flush()
+
+
+def _import_everything() -> None:
+    import git.cmd
+    import jsonschema
+
+    from publisher.cli import main, plan, run, status  # noqa: F401
+    from publisher.engine import planning, running  # noqa: F401
+    from publisher.forge import requests  # noqa: F401
+    from publisher.gitstore import store, validation  # noqa: F401
+    from publisher.notify import alerts  # noqa: F401
+    from publisher.sitebuilder import builder, output_v1  # noqa: F401
+    from publisher.targets import all_targets  # noqa: F401
+    from publisher.verify import probes  # noqa: F401
+
+    assert git.cmd and jsonschema
+
+
+def _become(asked: Mapping[str, Any]) -> None:
+    """Turns the fork into a command of its own; never returns."""
+    signal.alarm(asked["seconds"])
+    for number, path, flags in ((0, os.devnull, os.O_RDONLY), (1, asked["out"], os.O_WRONLY), (2, asked["err"], os.O_WRONLY)):
+        handle = os.open(path, flags | os.O_CREAT | os.O_TRUNC, 0o600)
+        os.dup2(handle, number)
+        os.close(handle)
+    os.environ.clear()
+    os.environ.update(asked["env"])
+    os.chdir(asked["cwd"])
+    from tests.support import driver
+
+    code: Any = 1
+    try:
+        code = driver.start(asked["argv"])
+    except SystemExit as leave:
+        code = leave.code
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code if isinstance(code, int) else 0 if code is None else 1)
+
+
+if __name__ == "__main__":
+    serve()
