@@ -99,11 +99,12 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Trouble:
-    """A step that failed with a known result, or whose outcome is unknown."""
+    """A step that failed with a known result, or whose outcome is unknown. ``pages`` says what was seen of each address."""
 
     step: str
     code: str
     at: str
+    pages: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -340,7 +341,8 @@ def _failed(history: History, event: Event) -> History:
 
 
 def _unknown(history: History, event: Event) -> History:
-    trouble = Trouble(step=event.fields["step"], code=event.fields["code"], at=event.at)
+    pages = event.fields.get("pages", {})
+    trouble = Trouble(step=event.fields["step"], code=event.fields["code"], at=event.at, pages=pages)
     return replace(_running(history, trouble.step), unknown=trouble)
 
 

@@ -12,6 +12,7 @@ from publisher.domain.gates import PLAN_GATE
 from publisher.domain.keys import KeyParts, task_key
 from publisher.domain.lines import Step
 from publisher.domain.plan import Kind, Plan
+from publisher.domain.public_pages import absolute
 from publisher.domain.tasks import State
 from publisher.engine.deciding import Decision, decide
 from publisher.engine.site_view import PlanView, SiteView
@@ -140,17 +141,17 @@ def _articles(plan: PlanView, file: Plan | None, view: SiteView) -> list[dict[st
         items = [(article.id, article.url) for article in file.articles] if file else []
     if history.kind == Kind.CHANGE and file and file.withdrawals:
         items += [(item.id, item.url) for item in file.withdrawals]
-    return [{"id": name, "url": url, "public": str(_public(plan, name, view))} for name, url in items]
+    return [{"id": name, "url": url, "public": str(_public(plan, name, url, view))} for name, url in items]
 
 
-def _public(plan: PlanView, article: str, view: SiteView) -> Public:
+def _public(plan: PlanView, article: str, url: str, view: SiteView) -> Public:
     history = plan.history
     if history.deployed and article not in {text.id for text in view.production.content.shown}:
         return Public.ABSENT  # withdrawn or hidden since, or by this plan
     if history.confirmed:
         return Public.CONFIRMED
-    if history.unknown and history.unknown.code in ("public-absent", "public-partial"):
-        return Public.ABSENT
+    if history.unknown and history.unknown.pages:
+        return Public(history.unknown.pages.get(absolute(view.site.url, url), Public.UNKNOWN))
     if history.deployed or history.intent or history.unknown:
         return Public.UNKNOWN
     return Public.NOT_YET

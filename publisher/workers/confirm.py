@@ -26,7 +26,7 @@ def work(bench: Bench) -> None:
         note_confirmed(bench, pages)
         return
     code = f"public-{report.verdict}"
-    bench.note(EventType.UNKNOWN, step=step_name(bench), code=code, missing=list(report.missing))
+    bench.note(EventType.UNKNOWN, step=step_name(bench), code=code, pages={url: str(state) for url, state in report.pages.items()})
     raise OutcomeUnknown(
         code, f"deployed, but not seen in public within {bench.site.confirm_within}: {', '.join(report.missing)}",
         next=f"publisher run {bench.plan.path} (looks again)", plan=bench.plan.path,
@@ -75,4 +75,10 @@ def note_confirmed(bench: Bench, pages: tuple[ExpectedPage, ...]) -> None:
         release=bench.production.release,
         urls=[absolute(bench.site.url, url) for url in plan_urls(prepared, bench.production.content)],
         pages={page.url: page.digest or "gone" for page in pages},
+        plain=str(plain_look(bench, pages).verdict),
     )
+
+
+def plain_look(bench: Bench, pages: tuple[ExpectedPage, ...]) -> Report:
+    """One ordinary look, as a reader's browser makes it: noted, never waited for, since caches keep old copies for a while."""
+    return judge(pages, bench.probes.look([page.url for page in pages], seconds=ONE_LOOK, bust=""))
