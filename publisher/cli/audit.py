@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import click
 
 from publisher.cli import output
 from publisher.cli.opening import asked_of, chosen_sites, opened
 from publisher.cli.verb import Verb
+from publisher.domain.business_calendar import parse_instant
 from publisher.domain.fingerprint import short
 
 if TYPE_CHECKING:
@@ -62,7 +64,7 @@ def _tell(report: AuditReport) -> None:
         )
         again = f", {counts['releases_built_again']} releases built again" if report.rebuilt else ""
         output.say(f"  {counts['texts_made_again']} texts made again from their approved sources{again}")
-        _tell_articles(site.articles)
+        _tell_articles(site.articles, site.zone)
     _tell_findings("WARNING", report.warnings)
     _tell_findings("NOT PROVEN", report.not_proven)
     _tell_findings("PROBLEM", report.problems)
@@ -74,12 +76,19 @@ def _tell(report: AuditReport) -> None:
         output.note("(releases were not built again; --rebuild does)")
 
 
-def _tell_articles(articles: Sequence[Mapping[str, Any]]) -> None:
+def _tell_articles(articles: Sequence[Mapping[str, Any]], zone: ZoneInfo) -> None:
     for row in articles:
         approved = f"approved by {', '.join(row['approved_by'])} (request {row['request']})" if row["request"] else "not proven"
-        when = f", deployed {row['deployed_at']}" if row["deployed_at"] else ""
-        seen = f", confirmed {row['confirmed_at']}" if row["confirmed_at"] else ", not confirmed"
-        output.say(f"  {row['id']}  {row['url']}  {row['plan'] or '(baseline)'}: {approved}{when}{seen if when else ''}")
+        deployed, seen = _when(row["deployed_at"], zone), _when(row["confirmed_at"], zone)
+        when = f", deployed {deployed}, {'confirmed ' + seen if seen else 'not confirmed'}" if deployed else ""
+        output.say(f"  {row['id']}  {row['url']}  {row['plan'] or '(baseline)'}: {approved}{when}")
+
+
+def _when(at: str | None, zone: ZoneInfo) -> str:
+    try:
+        return output.when(parse_instant(at), zone) if at else ""
+    except ValueError:
+        return "at an unreadable time"  # a problem of that record says so with its place
 
 
 def _tell_findings(head: str, findings: Sequence[Finding]) -> None:

@@ -56,7 +56,9 @@ SECONDS = 20.0
 @click.option(
     "--forge", type=click.Choice(["git", "github"]), default="git", show_default=True, help="Where approvals come from."
 )
-@click.option("--state-branch", metavar="NAME", help="Where the ledger is written; the default branch when not given.")
+@click.option(
+    "--state-branch", metavar="NAME", help="Where the ledger is written: the default branch; with github, publisher-state."
+)
 @click.option("--reviewer", metavar="NAME=KEY.pub", multiple=True, help="A person who may approve, with a public SSH key.")
 @click.option("--planner", metavar="NAME=KEY.pub", multiple=True, help="Who proposes plans, with a public SSH key.")
 @click.option("--on-call", metavar="WHO", multiple=True, help="Who is told when something is wrong.")

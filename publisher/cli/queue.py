@@ -77,7 +77,10 @@ def _opened(asked: Asked, site: str | None, verb: str) -> Opened:
 @SITE
 @click.pass_obj
 def list_(asked: Asked, site: str | None) -> None:
-    """Show the queue: position, id, source, category, and whether each draft is ready to be planned."""
+    """Show the queue in order, and whether each draft is ready.
+
+    Position, id, source, category, whether it is held, and what would keep its draft from being planned.
+    """
     opened = _opened(asked, site, "list")
     rows = [_row(opened, number, entry) for number, entry in enumerate(opened.queue, start=1)]
     if asked.as_json:

@@ -60,7 +60,7 @@ class VerbGroup(click.Group):
     command_class = Verb
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, **{"subcommand_metavar": "VERB [ARGS]...", **kwargs})
         self.examples = tuple(examples)
         self.params += common_flags(hidden=True)
 

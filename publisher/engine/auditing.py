@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from publisher.domain.fingerprint import short
 from publisher.engine.audit_approvals import Approvals
@@ -43,6 +44,7 @@ class SiteAudit:
 
     site: str
     url: str
+    zone: ZoneInfo
     articles: Sequence[Mapping[str, Any]]
     release: str
     counts: Mapping[str, int]
@@ -172,8 +174,9 @@ class _SiteCheck:
             len(ledger.events), sum(map(len, ledger.events.values())), claims, len(records), self._approvals.count - before,
             len(production.deployed), texts.count, rebuilt,
         )  # fmt: skip
+        site = doors.reads.instance(self._tips.default).sites[self._site]
         return SiteAudit(
-            site=self._site, url=doors.reads.instance(self._tips.default).sites[self._site].url, articles=rows,
+            site=self._site, url=site.url, zone=site.zone, articles=rows,
             release=production.deployed[-1].release if production.deployed else "",
             counts=dict(zip(COUNTED, counts, strict=True)),
         )  # fmt: skip

@@ -199,7 +199,8 @@ class Git:
 
     def folder_history(self, commit: str, folder: str) -> tuple[FileChange, ...]:
         """Oldest first: what the commits on the first-parent chain of ``commit`` did to the files below ``folder``."""
-        chain = ("--first-parent", "--reverse", "--parents")
+        # Commits may carry any date, so nothing may depend on dates: children come before parents, then all is turned around.
+        chain = ("--first-parent", "--topo-order", "--reverse", "--parents")
         out = self._must("rev-list", *chain, self._oid(commit), "--", folder)
         # The parents named here are the nearest commits before that changed the folder too, so the differences are the same.
         # A line without a parent is compared with nothing; any further parent is left out.

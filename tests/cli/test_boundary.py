@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
 
 import click
 import pytest
@@ -146,9 +147,9 @@ def test_a_reader_that_goes_away_is_quiet():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_output_that_cannot_be_written_is_not_a_success():
-    with open("/dev/full", "w") as full:
+    with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "publisher", "--version"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )

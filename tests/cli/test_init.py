@@ -22,6 +22,7 @@ KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHRoaXNpc25vdGFyZWFsa2V5YnV0bG9va3Nsa
 OTHER = KEY.replace("lib25l", "").replace("HRoaX", "HRobX")
 # Nothing listens on this port of the loopback interface: connections are refused at once.
 NOBODY = "http://127.0.0.1:9/"
+WHOLE = ("--site", "g", "--url", NOBODY, "--zone", "UTC", "--target", "directory:x")
 
 
 @pytest.fixture
@@ -52,14 +53,15 @@ def site_with(tmp_path, manifest: bytes | None):
 
 MANIFEST = json.dumps({
     "schema": "publisher.manifest/1", "site": "garden", "withdrawn": [],
-    "articles": [{"id": "a-0001", "url": "/x/", "guid": "tag:x,2026:garden/a-0001", "date": "2026-12-01T00:00:00Z", "digest": "sha256:" + "0" * 64}],
+    "articles": [
+        {"id": "a-0001", "url": "/x/", "guid": "tag:x,2026:g/a-0001", "date": "2026-12-01T00:00:00Z", "digest": "sha256:" + "0" * 64}
+    ],
 }).encode()  # fmt: skip
 
 
 def test_a_whole_instance(root):
-    said = init(
-        root, "--new-site", "--reviewer", "ann@example.org=../ann.pub", "--planner", "planner=../planner.pub", "--on-call", "ann@example.org"
-    )  # fmt: skip
+    people = ("--reviewer", "ann@example.org=../ann.pub", "--planner", "planner=../planner.pub", "--on-call", "ann@example.org")
+    said = init(root, "--new-site", *people)
     assert said.code == 0, said.err
     wrote = said.out.splitlines()
     assert set(wrote) == set(snapshot(root))
@@ -174,6 +176,10 @@ def test_a_state_branch_of_its_own_is_made_of_objects_alone(root):
     assert publisher("init", "--site", "garden", "--json", at=root).data["ledger"] is None
 
 
+def test_with_github_the_default_branch_can_be_protected(root):
+    assert init(root, "--new-site", "--forge", "github", "--json").data["ledger"]["branch"] == "publisher-state"
+
+
 def test_a_second_site_continues_the_state_branch(root):
     first = init(root, "--new-site", "--state-branch", "publisher-state", "--json").data["ledger"]["commit"]
     second = init(root, "--new-site", "--json", site="field").data["ledger"]
@@ -233,13 +239,13 @@ def test_a_site_can_be_added_in_the_middle_of_the_file(root):
         (["--site", "g", "--url", NOBODY, "--zone", "Mars/Olympus", "--target", "directory:x"], 2, "bad-zone"),
         (["--site", "g", "--url", NOBODY, "--zone", "UTC", "--target", "ftp:x"], 2, "bad-target"),
         (["--site", "g", "--url", NOBODY, "--zone", "UTC", "--target", "directory:"], 2, "bad-target"),
-        (["--site", "g", "--url", NOBODY, "--zone", "UTC", "--target", "directory:x", "--time", "9:00"], 2, "bad-time"),
-        (["--site", "g", "--url", NOBODY, "--zone", "UTC", "--target", "directory:x", "--title", "a\nb"], 3, "schema-pattern"),
-        (["--site", "g", "--url", NOBODY, "--zone", "UTC", "--target", "directory:x", "--state-branch", "-x"], 3, "schema-pattern"),
-        (["--site", "g", "--url", NOBODY, "--zone", "UTC", "--target", "directory:x", "--quantity", "0"], 2, "usage"),
-        (["--site", "g", "--url", NOBODY, "--zone", "UTC", "--target", "directory:x", "--reviewer", "ann"], 2, "bad-person"),
-        (["--site", "g", "--url", NOBODY, "--zone", "UTC", "--target", "directory:x", "--reviewer", "ann=none.pub"], 2, "no-key-file"),
-        (["--site", "g", "--url", NOBODY, "--zone", "UTC", "--target", "directory:x", "--reviewer", "a=../ann.pub", "--planner", "b=../ann.pub"], 3, "key-shared"),
+        ([*WHOLE, "--time", "9:00"], 2, "bad-time"),
+        ([*WHOLE, "--title", "a\nb"], 3, "schema-pattern"),
+        ([*WHOLE, "--state-branch", "-x"], 3, "schema-pattern"),
+        ([*WHOLE, "--quantity", "0"], 2, "usage"),
+        ([*WHOLE, "--reviewer", "ann"], 2, "bad-person"),
+        ([*WHOLE, "--reviewer", "ann=none.pub"], 2, "no-key-file"),
+        ([*WHOLE, "--reviewer", "a=../ann.pub", "--planner", "b=../ann.pub"], 3, "key-shared"),
     ],
 )  # fmt: skip
 def test_what_does_not_go_writes_nothing(root, argv, code, word):

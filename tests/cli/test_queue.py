@@ -74,8 +74,15 @@ def test_list_writes_nothing(root):
 
 
 @pytest.mark.parametrize(
-    "named", ["drafts/handbook/fifth", "drafts/handbook/fifth/", "drafts/handbook/fifth/index.md", "a-0005", "./drafts/../drafts/handbook/fifth"]
-)  # fmt: skip
+    "named",
+    [
+        "drafts/handbook/fifth",
+        "drafts/handbook/fifth/",
+        "drafts/handbook/fifth/index.md",
+        "a-0005",
+        "./drafts/x/../handbook/fifth",
+    ],
+)
 def test_add_at_the_end_by_folder_file_or_id(root, named):
     write(root, {"drafts/handbook/fifth/index.md": draft("a-0005")})
     said = publisher("queue", "add", named, at=root)
@@ -202,8 +209,8 @@ articles:
 
 @pytest.mark.parametrize(
     "argv",
-    [["a-0001"], ["a-0001", "--first", "--last"], ["a-0001", "--before", "a-0001"], ["a-0001", "--before", "a-0909"], ["a-0909", "--first"],
-     ["a-0001", "--before", "a-0002", "--after", "a-0003"]],
+    [["a-0001"], ["a-0001", "--first", "--last"], ["a-0001", "--before", "a-0001"], ["a-0001", "--before", "a-0909"],
+     ["a-0909", "--first"], ["a-0001", "--before", "a-0002", "--after", "a-0003"]],
 )  # fmt: skip
 def test_move_asks_for_exactly_one_place(root, argv):
     before = snapshot(root)
@@ -236,12 +243,9 @@ def test_hold_adds_one_word_and_release_takes_it_away(root, article, line):
 
 
 def test_release_what_was_held_by_hand(root):
-    write(
-        root,
-        {
-            PATH: "articles:\n  - held: true\n    id: a-0001\n    source: drafts/handbook/first\n  - {held: true, id: a-0002, source: drafts/handbook/second}\n"
-        },
-    )
+    block = "  - held: true\n    id: a-0001\n    source: drafts/handbook/first\n"
+    flow = "  - {held: true, id: a-0002, source: drafts/handbook/second}\n"
+    write(root, {PATH: f"articles:\n{block}{flow}"})
     before = queue_text(root)
     for article in ("a-0001", "a-0002"):
         assert publisher("queue", "release", article, at=root).code == 0

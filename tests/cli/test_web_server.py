@@ -184,7 +184,8 @@ def test_other_methods_are_refused(site):
 
 @pytest.mark.parametrize(
     ("host", "status"),
-    [("localhost:80", 200), ("127.0.0.1", 200), ("blog.test:9", 200), ("evil.example", 421), ("[::1", 421), ("127.0.0.1.evil.example", 421)],
+    [("localhost:80", 200), ("127.0.0.1", 200), ("blog.test:9", 200), ("evil.example", 421), ("[::1", 421),
+     ("127.0.0.1.evil.example", 421)],
 )  # fmt: skip
 def test_only_local_names_are_answered(site, host, status):
     with serving(place(site), names=["blog.test"]) as server:

@@ -86,9 +86,10 @@ class Instance:
         path = self.folder / who
         return Repository(path, who) if path.exists() else self.fresh_clone(who)
 
-    def fresh_clone(self, who: str) -> Repository:
+    def fresh_clone(self, who: str, key_of: str = "") -> Repository:
+        """A new clone of the remote; with ``key_of`` it signs as that person."""
         made = clone(self.remote, self.folder / who, who)
-        key = self.folder / "keys" / who
+        key = self.folder / "keys" / (key_of or who)
         if key.exists():
             made.setting("publisher.signingkey", str(key))
         return made

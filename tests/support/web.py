@@ -137,9 +137,9 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(root: Path) -> Iterator[StaticSite]:
-    """The site below ``root`` on a free port of 127.0.0.1; ``url`` ends with a slash."""
-    site = StaticSite(root=root)
+def serving(root: Path | StaticSite) -> Iterator[StaticSite]:
+    """The site below ``root`` (or a site of another kind) on a free port of 127.0.0.1; ``url`` ends with a slash."""
+    site = root if isinstance(root, StaticSite) else StaticSite(root=root)
     server = _Server(("127.0.0.1", 0), _handler(site))
     site.url = f"http://127.0.0.1:{server.server_address[1]}/"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)

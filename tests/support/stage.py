@@ -1,0 +1,121 @@
+"""A prepared instance that each cell of a sweep gets as if it were the first: planned and approved, of one kind of target.
+
+The instance always lies at the same path, so that nothing in it has to be rewritten; copies taken of it are put back there.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from tests.support.gitrepos import bare
+from tests.support.instance import Instance, make_instance
+from tests.support.oracle import Published, live_files, published
+from tests.support.warm import Warm
+from tests.support.web import StaticSite, serving
+
+KINDS = ("directory", "same-repository", "other-repository")
+DATE = "2026-03-01"
+PLAN = f"blog/daily/2026/{DATE}"
+START = datetime.fromisoformat(f"{DATE}T10:00:00+08:00")
+READERS = ("anna@example.org", "ben@example.org")
+
+SITE_MORE = """\
+    channels:
+      post: {kind: file, path: ../post.jsonl, lists: ../lists, pseudonym_key_secret: LIST_KEY}
+    announce: {channels: [post], list: readers, at_most: 10}
+"""
+
+
+def target_of(kind: str) -> str:
+    return {
+        "directory": "{kind: directory, path: ../public}",
+        "same-repository": "{kind: git-branch, branch: pages}",
+        "other-repository": "{kind: git-branch, branch: pages, repository: ../site.git}",
+    }[kind]
+
+
+def at(seconds: float) -> str:
+    """The instant so many seconds after the story's beginning, as the driver's clock takes it."""
+    return (START + timedelta(seconds=seconds)).isoformat()
+
+
+class LiveSite(StaticSite):
+    """Serves whatever the instance's target holds: a directory's ``current``, or the files at a branch's tip."""
+
+    def _read(self, name: str, request: object) -> bytes | None:
+        return live_files(self.root).get(name)
+
+
+@dataclass
+class Stage:
+    """One kind of target. ``instance`` is the cell under way; ``first`` is what an undisturbed run makes public."""
+
+    kind: str
+    folder: Path
+    web: StaticSite
+    warm: Warm
+    channels: bool = True
+    lease: str = "1s"
+    instance: Instance = field(init=False)
+    first: Published = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._saved = self.folder / "saved"
+        self._saved.mkdir(parents=True)
+        self.instance = make_instance(
+            self.folder / "instance", url=self.web.url.rstrip("/"), lease=self.lease, confirm="20s", target=target_of(self.kind),
+            more=SITE_MORE if self.channels else "",
+        )  # fmt: skip
+        self.instance.warm = self.warm
+        if self.kind == "other-repository":
+            bare(self.instance.folder / "site.git")
+        (self.instance.folder / "lists").mkdir()
+        (self.instance.folder / "lists" / "readers.txt").write_text("\n".join(READERS) + "\n")
+        self.instance.environment["LIST_KEY"] = "a key of more than sixteen characters"
+        self.save("empty")
+
+    def approved(self) -> None:
+        """The date's plan is proposed and approved; saved as ``approved``."""
+        self.instance.driven("planner", "plan", check=0, now=at(0))
+        self.instance.driven("reviewer", "approve", "1", "--yes", check=0, now=at(1))
+        self.save("approved")
+
+    def undisturbed(self) -> tuple[str, ...]:
+        """Runs the approved plan without a disturbance and keeps what became public; returns its effects in order."""
+        log = self.folder / "effects.log"
+        log.unlink(missing_ok=True)
+        self.restore("approved")
+        self.instance.driven("ci", "run", check=0, now=at(10), log=str(log))
+        self.first = published(self.instance)
+        return effects_of(log)
+
+    def save(self, name: str) -> None:
+        """Takes a copy of the instance as it is."""
+        subprocess.run(["cp", "-a", str(self.instance.folder), str(self._saved / name)], check=True)
+
+    def restore(self, name: str) -> Instance:
+        """Puts a copy back."""
+        shutil.rmtree(self.instance.folder)
+        subprocess.run(["cp", "-a", str(self._saved / name), str(self.instance.folder)], check=True)
+        return self.instance
+
+    def has(self, name: str) -> bool:
+        return (self._saved / name).exists()
+
+
+def effects_of(log: Path) -> tuple[str, ...]:
+    return tuple(line.split(" ")[0] for line in log.read_text().splitlines()) if log.exists() else ()
+
+
+@contextmanager
+def stage_of(kind: str, folder: Path, warm: Warm, *, lease: str = "1s", channels: bool = True) -> Iterator[Stage]:
+    """A stage with the web server that stands at its site's address."""
+    with serving(LiveSite(root=folder / "instance")) as web:
+        web.date = None  # the story has a clock of its own
+        yield Stage(kind, folder, web, warm, channels, lease)
