@@ -163,7 +163,7 @@ class Stage:
         room = self._width - 6
         hidden = len(lines) - most if 0 < most < len(lines) else 0
         for line in lines[:-hidden] if hidden else lines:
-            text = output.clean(line)
+            text = output.clean(line.expandtabs())
             indent = " " * (len(text) - len(text.lstrip()) + 2)
             parts = [text[: room - 1] + "…"] if cut and len(text) > room else []
             parts = parts or textwrap.wrap(
@@ -286,7 +286,7 @@ def _words(line: str) -> list[str]:
     words: list[str] = []
     for word in shlex.split(line):
         quoted = word if word == "&&" or word.endswith("/*") else shlex.quote(word)
-        if words and words[-1].startswith("--") and " " not in words[-1] and not word.startswith("-"):
+        if words and words[-1].startswith("-") and " " not in words[-1] and not word.startswith("-"):
             words[-1] += f" {quoted}"
         else:
             words.append(quoted)

@@ -9,7 +9,7 @@ import pytest
 
 from publisher.domain.article import Draft, Private, PublicArticle, is_safe_name, page_path
 
-SECRET = "What nobody may read"  # noqa: S105 - the text of a draft
+SECRET = "What nobody may read"
 
 
 @pytest.mark.parametrize(

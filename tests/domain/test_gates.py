@@ -46,8 +46,14 @@ def test_a_file_reads_back_as_the_request_it_was() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["handbook/gates/g3-000000000000-1", "shop/gates/g3-{short}-1", "handbook/gates/g3-{short}-2", "handbook/gates/G3-{short}-1"]
-)  # fmt: skip
+    "path",
+    [
+        "handbook/gates/g3-000000000000-1",
+        "shop/gates/g3-{short}-1",
+        "handbook/gates/g3-{short}-2",
+        "handbook/gates/G3-{short}-1",
+    ],
+)
 def test_a_request_at_the_path_of_another_is_refused(path: str) -> None:
     gate = gate_file(launch(), "G3", RELEASE, 1)
     with pytest.raises(ValueError, match="belongs at"):

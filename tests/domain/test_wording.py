@@ -37,7 +37,7 @@ def test_letters_that_need_joiners_keep_them() -> None:
 
 SENTENCES: dict[str, tuple[Callable[[], str], str]] = {
     "recovered": (lambda: wording.recovered(PLAN, "abc", ["https://x.example/a/"]), "public and confirmed"),
-    "stopped": (lambda: wording.stopped(PLAN, "leak", "Private text was found.", "publisher preview", step="build"), "stopped at build [leak]"),
+    "stopped": (lambda: wording.stopped(PLAN, "leak", "Text was found.", "publisher preview", step="build"), "stopped at build [leak]"),
     "unclaimed": (lambda: wording.unclaimed(PLAN, DUE, ZONE), "no run has claimed it"),
     "late": (lambda: wording.late(PLAN, DUE, ZONE, stage="built"), "late: it has only been built"),
     "quiet": (lambda: wording.quiet("handbook", 3, PLAN), "for 3 days"),

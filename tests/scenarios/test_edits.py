@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from publisher.domain.fingerprint import short
 from tests.support.instance import draft, source
@@ -99,11 +100,9 @@ def test_sources_edited_while_the_site_is_paused(approved: Scene) -> None:
     require_approved_bytes(approved)
 
 
-@pytest.mark.parametrize(
-    "where", ["after:records.publish:1", "before:records.publish:2", "after:records.publish:2", "after:target.switch:1"]
-)
+@pytest.mark.parametrize("where", ["before:records.publish:2", "after:records.publish:2", "after:target.switch:1"])
 def test_sources_edited_after_a_kill(approved: Scene, where: str) -> None:
-    """After the claim, before and after the intent, and after the switch."""
+    """After the claim, after the intent, and after the switch."""
     approved.killed("12-01 09:01", where)
     edit_sources(approved)
     approved.run("12-01 09:20")
@@ -117,9 +116,8 @@ def test_a_source_edited_before_the_approval_stops_with_both_hashes(planned: Sce
     done = planned.run("12-01 09:01", check=4)
     assert done.code_of(PLAN) == "fingerprint-differs"
     problem = done.plan(PLAN)["problem"]
-    approved = fingerprint_in(planned.text(PLAN_FILE))
-    assert short(approved) in problem["says"]
-    assert problem["says"].count("sha256") == 0
+    approved = yaml.safe_load(planned.text(PLAN_FILE))["articles"][0]["fingerprint"]
+    assert short(approved) in _hashes(problem["says"])
     assert len(set(_hashes(problem["says"]))) == 2
     assert planned.live == {}
     assert problem["next"] == f'publisher revise {PLAN} --reason "…"'
@@ -127,10 +125,6 @@ def test_a_source_edited_before_the_approval_stops_with_both_hashes(planned: Sce
     planned.approve(planned.propose("12-01 10:00", "revise", PLAN, "--reason", "edited"), "12-01 10:01")
     planned.run("12-01 10:02")
     assert planned.articles() == ["a-0001", "a-0002"]
-
-
-def fingerprint_in(plan: str) -> str:
-    return next(line for line in plan.splitlines() if "fingerprint" in line).split('"')[1]
 
 
 def _hashes(sentence: str) -> list[str]:
@@ -168,9 +162,8 @@ def test_a_plan_edited_by_a_push_after_its_approval(approved: Scene) -> None:
     assert approved.live == {}
 
 
-@pytest.mark.parametrize("where", ["after:records.publish:1", "before:records.publish:2"])
-def test_a_plan_edited_by_a_push_after_a_kill_is_a_conflict_with_both_hashes(approved: Scene, where: str) -> None:
-    approved.killed("12-01 09:01", where)
+def test_a_plan_edited_by_a_push_after_a_kill_is_a_conflict_with_both_hashes(approved: Scene) -> None:
+    approved.killed("12-01 09:01", "before:records.publish:2")
     bound = approved.instance.ledger(PLAN)[0]["plan_payload"]
     approved.edit({PLAN_FILE: swapped(approved.text(PLAN_FILE))})
     done = approved.run("12-01 09:20", check=4)
@@ -208,10 +201,6 @@ def revert(scene: Scene) -> None:
     scene.edit({PLAN_FILE: None}, "Revert the plan")
 
 
-def swap(scene: Scene) -> None:
-    scene.edit({PLAN_FILE: swapped(scene.text(PLAN_FILE))})
-
-
 def touch(scene: Scene) -> None:
     """Edited, and edited back: the same payload, but its approval is spent."""
     before = scene.text(PLAN_FILE)
@@ -224,15 +213,14 @@ def pause(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "code", "exit_code"),
-    [(revert, "plan-changed", 7), (swap, "plan-changed", 7), (touch, "approval-changed", 7), (pause, "paused", 7)],
+    ("change", "code"), [(revert, "plan-changed"), (touch, "approval-changed"), (pause, "paused")], ids=["revert", "touch", "pause"]
 )
-def test_a_change_after_the_intent_closes_it(approved: Scene, change: Callable[[Scene], None], code: str, exit_code: int) -> None:
+def test_a_change_after_the_intent_closes_it(approved: Scene, change: Callable[[Scene], None], code: str) -> None:
     with approved.stopped("12-01 09:01", "after:records.publish:2") as held:
         assert approved.events(PLAN)[-1] == "deploy-intent"
         change(approved)
         done = held.go_on()
-    assert (done.code, done.code_of(PLAN)) == (exit_code, code), done.text
+    assert (done.code, done.code_of(PLAN)) == (7, code), done.text
     assert approved.live == {}
     closed = [event for event in approved.instance.ledger(PLAN) if event["type"] == "deploy-closed"]
     assert [event["why"] for event in closed] == [code]

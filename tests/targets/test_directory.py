@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -148,12 +149,25 @@ def test_an_actor_that_dies_inside_the_lock_blocks_nobody(root: Path, releases: 
     assert target(root).look() == Live(release=first.id, fence=fence(3))
 
 
-def test_a_lock_file_that_somebody_removed_guards_again(root: Path, releases: Releases) -> None:
+def test_a_lock_file_that_somebody_removes_guards_again(
+    root: Path, releases: Releases, monkeypatch: pytest.MonkeyPatch
+) -> None:
     publish(root, releases("first"), "", 1)
     (root / "lock").unlink()
     target(root).raise_fence(fence(2))
-    assert target(root).look().fence == fence(2)
     assert (root / "lock").read_bytes() == b""
+    real, removed = fcntl.flock, []
+
+    def flock(handle: int, how: int) -> None:
+        if not removed:
+            removed.append(handle)
+            (root / "lock").unlink()  # between its opening and its locking
+        real(handle, how)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    target(root).raise_fence(fence(3))
+    assert (root / "lock").exists() and removed
+    assert target(root).look().fence == fence(3)
 
 
 # --- strange things -----------------------------------------------------------------------------------------------------------
@@ -189,6 +203,7 @@ STRANGE: dict[str, Callable[[Path], object]] = {
     "a folder in place of the link": folder_for_link,
     "a link out of the target": lambda root: replace_link(root, "/etc"),
     "a link out by dots": lambda root: replace_link(root, "releases/../../x"),
+    "a link to a copy elsewhere": lambda root: replace_link(root, f"../public/{(root / 'current').readlink()}"),
     "a link to a release that is not there": lambda root: replace_link(root, "releases/" + "0" * 64),
     "a link inside": lambda root: (root / "current" / "more").symlink_to("/etc/hosts"),
     "a link to a folder inside": lambda root: (root / "current" / "more").symlink_to("/etc"),
@@ -331,6 +346,54 @@ def test_what_dead_processes_left_goes_and_what_a_living_one_brings_stays(root: 
     living.resume()
     assert living.outcome() == "ok"
     assert second.id in stored(root)
+
+
+def test_a_kill_while_pruning_leaves_no_damaged_release(
+    root: Path, releases: Releases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second, third = releases("first"), releases("second"), releases("third")
+    publish(root, first, "", 1)
+    publish(root, second, first.id, 2)
+
+    def remove_a_little_and_die(folder: Path, **_: object) -> None:
+        if (folder / "index.html").exists():
+            (folder / "index.html").unlink()
+            die_here()
+
+    def publish_and_die() -> None:
+        monkeypatch.setattr(shutil, "rmtree", remove_a_little_and_die)
+        publish(root, third, second.id, 3, keep=0)
+
+    assert in_process(publish_and_die) == "killed"
+    assert target(root).look() == Live(release=third.id, fence=fence(3), base=second.id)
+    publish(root, first, third.id, 4)
+    assert target(root).look().release == first.id
+    assert list((root / "incoming").iterdir()) == []
+
+
+def test_bytes_that_the_disk_did_not_keep_are_found_before_they_count(
+    root: Path, releases: Releases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda handle, data: real(handle, b"X" + bytes(data)[1:]))
+    assert refused(lambda: target(root).store(releases("first"))).code == "release-differs"
+    assert stored(root) == set()
+
+
+def test_a_folder_that_a_cleaner_took_before_it_was_locked_is_made_again(
+    root: Path, releases: Releases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, taken = fcntl.flock, []
+
+    def flock(handle: int, how: int) -> None:
+        for folder in () if taken else (root / "incoming").iterdir():
+            taken.append(folder)
+            folder.rmdir()
+        real(handle, how)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    target(root).store(releases("first"))
+    assert stored(root) == {releases("first").id} and taken
 
 
 def test_many_may_store_the_same_release_at_once(root: Path, releases: Releases) -> None:
