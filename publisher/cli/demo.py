@@ -42,7 +42,9 @@ STAGES = {
         "publisher demo --dir ~/garden-demo --until approved   # and leaves the publishing to you",
     ),
 )
-@click.option("--dir", "folder", metavar="DIR", type=click.Path(file_okay=False), help="Keep the instance in DIR (new or empty).")
+@click.option(
+    "--dir", "folder", metavar="DIR", type=click.Path(file_okay=False), help="Keep the instance in DIR (new or empty)."
+)
 @click.option("--until", type=click.Choice(UNTIL), help="Stop there: request open, merged, or public.")
 @click.pass_obj
 def command(asked: Asked, folder: str | None, until: str | None) -> int:
@@ -85,24 +87,35 @@ def _played(story: Story, until: str) -> bool:
 
 @contextlib.contextmanager
 def _place(named: str | None) -> Iterator[Path]:
-    """The directory to play in: the named one, or a temporary one that its user removes, and that an interruption removes."""
-    if named is None:
-        folder = Path(tempfile.mkdtemp(prefix="publisher-demo-")).resolve()
-    else:
-        folder = Path(named).expanduser().absolute()
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise UsageProblem("not-empty", f"{named} is not empty; the demo needs a new or empty directory", next="publisher demo --dir ANOTHER")
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            raise UsageProblem("no-such-directory", f"{named} cannot be made", next="publisher demo --dir ANOTHER")
+    """The directory to play in: the named one, or a temporary one that the caller removes. An interruption empties either."""
+    folder = _named(named) if named else Path(tempfile.mkdtemp(prefix="publisher-demo-")).resolve()
     (folder / "tmp").mkdir()
     try:
         yield folder
-    except BaseException:
+    except KeyboardInterrupt:
+        for path in folder.iterdir():
+            shutil.rmtree(path, ignore_errors=True)
         if named is None:
             shutil.rmtree(folder, ignore_errors=True)
         raise
+    except Exception:
+        output.note(f"everything is kept for a look: {folder}")
+        raise
+
+
+def _named(named: str) -> Path:
+    folder = Path(named).expanduser().absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise UsageProblem(
+                "not-empty",
+                f"{named} is not empty; the demo needs a new or empty directory",
+                next="publisher demo --dir ANOTHER",
+            )
+    except OSError:
+        raise UsageProblem("no-such-directory", f"{named} cannot be made into a directory", next="publisher demo --dir ANOTHER")
+    return folder.resolve()
 
 
 @contextlib.contextmanager
@@ -133,7 +146,9 @@ def require_tools() -> None:
     found = git_version()
     if found < OLDEST_GIT:
         raise NeedsPerson(
-            "git-too-old", f"git {'.'.join(map(str, found))} is too old; publisher needs 2.36 or newer", next="install a newer git"
+            "git-too-old",
+            f"git {'.'.join(map(str, found))} is too old; publisher needs 2.36 or newer",
+            next="install a newer git",
         )
 
 
@@ -166,7 +181,10 @@ def _close(asked: Asked, stage: Stage, story: Story, kept: Path | None, seconds:
     output.write("\n")
     last = stage.chapters[-1].title
     verdict = f"{STAGES[story.reached]}." if holds else f"something did not hold in “{last}”."
-    output.write(click.style(f"   {verdict[0].upper()}{verdict[1:]} {seconds:.1f} seconds.", fg="green" if holds else "red", bold=True) + "\n")
+    output.write(
+        click.style(f"   {verdict[0].upper()}{verdict[1:]} {seconds:.1f} seconds.", fg="green" if holds else "red", bold=True)
+        + "\n"
+    )
     if not holds:
         output.say(f"   Everything is kept for a look: {kept}")
     elif kept:
@@ -180,4 +198,3 @@ def _data(stage: Stage, story: Story, kept: Path | None, seconds: float, *, hold
         "schema": "publisher.demo/1", "holds": holds, "reached": story.reached, "url": story.url, "plan": story.plan,
         "folder": kept, "seconds": round(seconds, 2), "chapters": [chapter.as_data() for chapter in stage.chapters],
     }  # fmt: skip
-

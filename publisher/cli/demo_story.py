@@ -75,7 +75,8 @@ class Story:
     def _instance(self) -> None:
         stage = self._stage
         stage.chapter(
-            "An instance", "A bare repository that everybody pushes to, an editor who plans, a reviewer who approves, each with a key."
+            "An instance",
+            "A bare repository that everybody pushes to, an editor who plans, a reviewer who approves, each with a key.",
         )
         stage.run("", "git", "init", "--quiet", "--bare", "--initial-branch=main", "remote.git")
         (self._folder / "keys").mkdir()
@@ -133,7 +134,9 @@ class Story:
         stage.check(waits, "the release is at the target, and the run waits until the public can see it")
         stage.kill(running)
         self._lease_ends = time.monotonic() + LEASE
-        stage.check(len(self._live()) > 0, "the machine is gone; nothing was confirmed, and the ledger still says: about to deploy")
+        stage.check(
+            len(self._live()) > 0, "the machine is gone; nothing was confirmed, and the ledger still says: about to deploy"
+        )
 
     def _web_server(self) -> Running:
         stage = self._stage
@@ -171,10 +174,15 @@ class Story:
 
     def _trail(self) -> None:
         stage = self._stage
-        stage.chapter("The audit trail", "Plans in, ledger out: git log is the story, and an audit proves it from the clone alone.")
+        stage.chapter(
+            "The audit trail", "Plans in, ledger out: git log is the story, and an audit proves it from the clone alone."
+        )
         stage.run("ci-2", "git", "log", "--oneline", "origin/main", cut=True)
         stage.run(
-            "ci-2", "publisher", "audit", why="everything public was approved, in order, and its text is made again from its source"
+            "ci-2",
+            "publisher",
+            "audit",
+            why="everything public was approved, in order, and its text is made again from its source",
         )
 
     def _refused(self) -> None:
@@ -192,7 +200,15 @@ class Story:
         stage.run("editor", "git", "commit", "--quiet", "-m", "Approved by everybody, honestly")
         stage.run("editor", "git", "push", "--quiet", "origin", "HEAD:main")
         before = self._facts()
-        stage.run("ci-2", "publisher", "run", name, "--yes", ends=EXIT_PERSON, why=f"refused (exit {EXIT_PERSON}: a person must decide)")
+        stage.run(
+            "ci-2",
+            "publisher",
+            "run",
+            name,
+            "--yes",
+            ends=EXIT_PERSON,
+            why=f"refused (exit {EXIT_PERSON}: a person must decide)",
+        )
         stage.check(self._facts() == before, "nothing was written, and nothing new is public")
         stage.run("editor", "git", "revert", "--no-edit", "HEAD", most=1)
         stage.run("editor", "git", "push", "--quiet", "origin", "HEAD:main")

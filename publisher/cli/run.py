@@ -81,11 +81,16 @@ def _run(wired: Wired, site: str, name: str, patience: timedelta | None) -> Site
     deadline = wired.clock.now() + patience if patience else None
     while True:
         outcome = run_site(doors, site, name)
-        waiting = any(item.decision and item.decision.code == "approval-absent" for item in outcome.plans.values())
+        waiting = any(item.decision and _waits_for_review(item.decision.code) for item in outcome.plans.values())
         if deadline is None or not waiting or wired.clock.now() >= deadline:
             return outcome
         doors.progress("waiting for an approval")
         wired.clock.sleep(POLL)
+
+
+def _waits_for_review(code: str) -> bool:
+    """Whether a reviewer's merge is what is missing."""
+    return code.startswith("approval-") or code == "missed"
 
 
 def _duration(text: str) -> timedelta:

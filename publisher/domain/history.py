@@ -234,9 +234,7 @@ def _running(history: History, step: str) -> History:
     """Picked up, if it was not already: a short step's pick-up and result are one record."""
     if _state(history, step) is State.BLOCKED:
         history = _signal(history, step, Signal.APPROVED)
-    if _state(history, step) is State.QUEUED:
-        history = _signal(history, step, Signal.PICKED_UP)
-    return history
+    return history if _state(history, step) is State.RUNNING else _signal(history, step, Signal.PICKED_UP)
 
 
 def _approved(history: History, event: Event) -> History:
@@ -303,6 +301,8 @@ def _built(history: History, event: Event) -> History:
 
 
 def _intent(history: History, event: Event) -> History:
+    if history.intent:
+        raise IllegalTransition("a deploy is intended while the outcome of another is open")
     names = ("deployment", "release", "base")
     intent = Intent(**{name: event.fields[name] for name in names}, fence=event.claim or 0, at=event.at)
     return replace(history, intent=intent)
@@ -353,6 +353,8 @@ def _retried(history: History, event: Event) -> History:
 
 def _settled(history: History, event: Event) -> History:
     step, happened = event.fields["step"], event.fields["happened"]
+    if history.unknown is None or history.unknown.step != step:
+        raise IllegalTransition(f"{step} is settled and was not unknown")
     history = replace(history, unknown=None)
     if happened:
         # The fact that goes with it (deployed, confirmed, announced) is its own record beside this one.

@@ -11,7 +11,7 @@ Rules:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -158,7 +158,8 @@ def decode(text: bytes) -> tuple[Event, ...]:
 
 def _decode_line(line: bytes, number: int) -> Event:
     try:
-        data = json.loads(line, object_pairs_hook=_no_duplicates)
+        # As ``encode`` writes it; given bytes, json.loads would also take UTF-16 and a byte-order mark.
+        data = json.loads(line.decode("ascii"), object_pairs_hook=_no_duplicates)
     except (ValueError, RecursionError):
         raise BrokenLedger(number, "a line is one JSON object without repeated names") from None
     if not isinstance(data, dict) or any(name not in data for name in COMMON):
@@ -199,7 +200,3 @@ def _event(data: Mapping[str, Any], line_digest: str) -> Event:
 def chain_of(events: Sequence[Event]) -> str:
     """Where a file ends: the digest of its last line. Two readers with equal values saw the same file."""
     return events[-1].line_digest if events else FIRST_PREV
-
-
-def recorded(events: Iterable[Event], kind: EventType) -> tuple[Event, ...]:
-    return tuple(event for event in events if event.type is kind)

@@ -71,8 +71,3 @@ def move(state: State, signal: Signal) -> State:
         return TRANSITIONS[state, signal]
     except KeyError:
         raise IllegalTransition(f"{state} does not accept {signal}") from None
-
-
-def is_over(state: State) -> bool:
-    """Nothing leaves these two."""
-    return state in (State.SUCCEEDED, State.CANCELED)

@@ -195,6 +195,7 @@ class HistoryCheck:
         self._ledger = ledger
         self._found = found
         self._texts: dict[str, bytes] = {}
+        self._known: dict[str, int] = {}
         self._claims = _Claims()
         self._paused = False
         self._intents: set[str] = set()
@@ -216,7 +217,7 @@ class HistoryCheck:
                 yield change, texts.get(change.new, b"")
 
     def _grown(self, change: FileChange, data: bytes, name: str) -> tuple[Event, ...]:
-        """The events that a commit appended to a file."""
+        """The events that a commit appended to a file; what had stood there before is not new when it comes back."""
         before = self._texts.get(change.path, b"")
         self._texts[change.path] = data
         if not change.new:
@@ -224,8 +225,9 @@ class HistoryCheck:
         elif not data.startswith(before):
             says = f"commit {change.commit[:12]} changed lines that stood there; a ledger file only grows"
             self._found.problem("ledger-rewritten", change.path, says)
-        events = self._ledger.events.get(name, ())
-        return events[before.count(b"\n") : data.count(b"\n")]
+        known, lines = self._known.get(name, 0), data.count(b"\n")
+        self._known[name] = max(known, lines)
+        return self._ledger.events.get(name, ())[known:lines]
 
     def _judge(self, commit: str, appended: Mapping[str, tuple[Event, ...]]) -> None:
         paused = self._paused

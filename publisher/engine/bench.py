@@ -137,8 +137,11 @@ def approvals_to_record(journal: Journal, path: str) -> list[dict[str, Any]]:
     """The fields of ``approved`` events that the ledger lacks: one per gate whose newest approval is not recorded."""
     view = journal.view.plans[path]
     recorded = {(item["gate"], item["merge"]) for item in view.history.approvals}
-    found = []
+    found: list[dict[str, Any]] = []
     plan = view.found
+    if plan and view.history.payload not in ("", plan.payload):
+        # The file is a revision that no record names yet: recorded first, its approval would stand for the old payload's tasks.
+        return found
     for gate, asked in view.asked.items():
         approval = next((item.verdict for item in reversed(asked) if isinstance(item.verdict, Approval)), None)
         if approval and plan and (gate, approval.merge) not in recorded:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from publisher.domain.approval import Approval, NoApproval, Standing
+from publisher.domain.approval import NoApproval, Standing
 from publisher.domain.business_calendar import business_date, for_people
 from publisher.domain.fingerprint import short
 from publisher.domain.gates import PLAN_GATE, subject_of
@@ -94,10 +94,6 @@ def decisions(site: SiteView, now: datetime) -> tuple[Decision, ...]:
     return tuple(decide(view, site, now) for view in order)
 
 
-def open_decisions(site: SiteView, now: datetime) -> tuple[Decision, ...]:
-    return tuple(decision for decision in decisions(site, now) if decision.code != "over")
-
-
 def _day(view: PlanView) -> str:
     return view.plan.day.isoformat() if view.plan else ""
 
@@ -138,10 +134,17 @@ def _open_ends(view: PlanView, site: SiteView, now: datetime) -> Decision | None
 def _troubled(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
     history = view.history
     if history.failed:
+        # A revision is a person's answer to the failure: another payload, with tasks of its own. So is a rejection.
+        revision = None if history.deployed else _changed_plan(view, site, now)
+        if revision and revision.act is Act.RECORD_REVISED:
+            return revision
+        if not history.deployed and (rejection := _rejected(view)):
+            return rejection
+        retry = f'publisher retry {view.path} {history.failed.step} --reason "…"'
         return Decision(
             plan=view.path, step=history.failed.step, who=Who.PERSON, code=history.failed.code,
             what=f"{history.failed.step} failed: {history.failed.code}",
-            command=f'publisher retry {view.path} {history.failed.step} --reason "…"', exit_code=EXIT_PERSON,
+            command=retry if history.deployed else f'{retry}, or publisher revise {view.path} --reason "…"', exit_code=EXIT_PERSON,
         )  # fmt: skip
     if history.unknown and history.unknown.step == "announce":
         return _settle(view, "announce", "it is not known whether every recipient got the announcement")
@@ -208,16 +211,20 @@ def _held_back(view: PlanView, site: SiteView, now: datetime) -> Decision | None
     plan = standing_plan(view)
     if plan.day.isoformat() in site.controls.skipped and plan.kind is Kind.PUBLICATION:
         return _person(view, "skipped", "its date was skipped by a person", _cancel(view))
-    gate = _gate_of(view)
-    for name in dict.fromkeys((PLAN_GATE, gate)):
-        if rejected(view, name):
-            return _run(view, Act.RECORD_REJECTED, _next(view), "rejected", "the request was rejected")
+    if rejection := _rejected(view):
+        return rejection
     if site.controls.paused:
         return _paused(view, site, _next(view))
     taken = _public_elsewhere(plan, site)
     if taken:
         return _person(view, "already-public", f"{taken} is public already; a publication never names it again", _cancel(view))
     return None
+
+
+def _rejected(view: PlanView) -> Decision | None:
+    if not any(rejected(view, gate) for gate in (PLAN_GATE, _gate_of(view))):
+        return None
+    return _run(view, Act.RECORD_REJECTED, _next(view), "rejected", "the request was rejected")
 
 
 def _public_elsewhere(plan: Plan, site: SiteView) -> str:
@@ -327,14 +334,6 @@ def standing_plan(view: PlanView) -> Plan:
     plan = view.plan or view.found
     assert plan is not None
     return plan
-
-
-def approval_in_force(view: PlanView, now: datetime, gate: str = PLAN_GATE) -> Approval | None:
-    """The newest approval of a gate if it is valid at ``now``."""
-    latest = view.latest(gate)
-    if latest and latest.window and latest.window.standing(now) is Standing.VALID and isinstance(latest.verdict, Approval):
-        return latest.verdict
-    return None
 
 
 def _next(view: PlanView) -> str:

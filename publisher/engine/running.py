@@ -295,7 +295,7 @@ class SiteRun:
         for decision in decisions(view, self._doors.clock.now()):
             if self._only and decision.plan != self._only:
                 continue
-            if decision.code == "over" and decision.plan not in self.outcome.plans:
+            if decision.code == "over" and not self._only and decision.plan not in self.outcome.plans:
                 continue
             self._outcome(decision.plan).decision = decision
         self.outcome.pushes = self._journal.pushes

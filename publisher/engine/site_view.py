@@ -6,7 +6,8 @@ the default branch's tip is kept beside it, so that an edit shows as another pay
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,13 +15,14 @@ from publisher.domain.approval import Approval, ApprovalRules, NoApproval, Rejec
 from publisher.domain.claim import Standing, fold_claims
 from publisher.domain.controls import Controls, fold_controls
 from publisher.domain.gates import PLAN_GATE, GateFile, subject_of
-from publisher.domain.history import History, Prepared, apply, fold, public_text_of, unwritten
+from publisher.domain.history import History, Prepared, apply, public_text_of, unwritten
 from publisher.domain.instance import Instance, Site
 from publisher.domain.ledger_events import Event, EventType
-from publisher.domain.lines import steps_of
+from publisher.domain.lines import Step, steps_of
 from publisher.domain.plan import Kind, Plan
 from publisher.domain.site_content import Deployment, Production, deployment_of, production
-from publisher.errors import InputProblem, NeedsPerson
+from publisher.domain.tasks import IllegalTransition
+from publisher.errors import InputProblem, NeedsPerson, StoppedForSafety
 from publisher.ports import PlanFile, ReadsForge, ReadsRepository, Tips
 
 AREAS = {"daily": Kind.PUBLICATION, "changes": Kind.CHANGE, "launch": Kind.LAUNCH}
@@ -85,7 +87,12 @@ class SiteView:
 
     @cached_property
     def controls(self) -> Controls:
-        return fold_controls(self.events.get(f"{self.site.id}/controls", ()))
+        path = f"{self.site.id}/controls"
+        events = self.events.get(path, ())
+        for event in events:
+            with _well_formed(path, event.n):
+                fold_controls([event])
+        return fold_controls(events)
 
     @cached_property
     def production(self) -> Production:
@@ -95,8 +102,12 @@ class SiteView:
     def _baselines(self) -> Iterable[Deployment]:
         for name, events in self.events.items():
             if name.startswith(f"{self.site.id}/baseline/"):
+                # The file may also say that this baseline's release was put back on a target that had lost it.
                 for event in events:
-                    yield _baseline(name, event)
+                    if event.type is EventType.BASELINE:
+                        with _well_formed(name, event.n):
+                            found = _baseline(name, event)
+                        yield found
 
     @cached_property
     def last_at(self) -> str:
@@ -156,7 +167,29 @@ def site_of(instance: Instance, site_id: str) -> Site:
 def _history(path: str, events: tuple[Event, ...]) -> History:
     kind = kind_of(path)
     assert kind is not None
-    return fold(str(kind), steps_of(str(kind), _steps_named(events, kind)), events)
+    with _well_formed(path, 1):
+        steps = steps_of(str(kind), _steps_named(events, kind))
+    return _folded(path, str(kind), steps, events)
+
+
+def _folded(path: str, kind: str, steps: tuple[Step, ...], events: Iterable[Event]) -> History:
+    history = unwritten(kind, steps)
+    for event in events:
+        with _well_formed(path, event.n):
+            history = apply(history, event)
+    return history
+
+
+@contextmanager
+def _well_formed(path: str, line: int) -> Iterator[None]:
+    """A record whose chain is right can still be one that publisher never writes: that stops the site, and names the line."""
+    try:
+        yield
+    except (IllegalTransition, AttributeError, KeyError, TypeError, ValueError):
+        raise StoppedForSafety(
+            "ledger-broken", "this record lacks a field, or does not follow from those before it",
+            where=f"ledger/{path}.jsonl:{line}:1", next="publisher audit",
+        ) from None  # fmt: skip
 
 
 def _steps_named(events: tuple[Event, ...], kind: Kind) -> tuple[str, ...]:
@@ -187,7 +220,7 @@ def _plan_view(
     if history is None:
         history = unwritten(str(kind_of(path)), plan.steps if plan else steps_of(str(kind_of(path))))
     elif plan and history.steps != plan.steps:
-        history = fold(history.kind, plan.steps, events)
+        history = _folded(path, history.kind, plan.steps, events)
     asked: dict[str, tuple[Asked, ...]] = {}
     if judge and found and not history.over:
         asked = _asked(forge, tips, found, gates, history)

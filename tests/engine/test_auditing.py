@@ -43,7 +43,7 @@ ARTICLES = "site-src/blog/articles"
 @pytest.fixture
 def world(tmp_path):
     story = finished_story()
-    return Tampered(copy_clone(story.instance.clone("ci").path, tmp_path / "clone"), story.clock.now())
+    return Tampered(copy_clone(tmp_path / "clone"), story.clock.now())
 
 
 def codes(report):
@@ -356,10 +356,7 @@ def shared(tmp_path_factory):
     """One clone for many mutations of the state branch alone."""
 
     class Shared:
-        world = Tampered(
-            copy_clone(finished_story().instance.clone("ci").path, tmp_path_factory.mktemp("shared") / "clone"),
-            finished_story().clock.now(),
-        )
+        world = Tampered(copy_clone(tmp_path_factory.mktemp("shared") / "clone"), finished_story().clock.now())
         original = world.steps()
 
     return Shared()

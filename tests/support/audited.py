@@ -5,7 +5,9 @@ could: ledger lines, commits and refs are made by plumbing, and chained again wh
 from __future__ import annotations
 
 import atexit
+import copy
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -199,7 +201,9 @@ def finished_story() -> Story:
     """The story, told once for all tests of this process; they copy its clone and leave it as it is."""
     folder = tempfile.mkdtemp(prefix="publisher-audited-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return make_story(Path(folder))
+    story = make_story(Path(folder))
+    story.instance.clone("ci").git("repack", "-adq")
+    return story
 
 
 @dataclass
@@ -227,6 +231,24 @@ class RememberingForge:
 @cache
 def remembering_forge() -> RememberingForge:
     return RememberingForge(finished_story().wired("ci").forge)
+
+
+@cache
+def _steps(path: Path) -> list[Step]:
+    git = Git(path)
+    tip = git.resolve(f"refs/remotes/origin/{STATE}")
+    steps: dict[str, Step] = {}
+    for folder in ("ledger", "site-src"):
+        for item in git.folder_history(tip, folder):
+            step = steps.setdefault(item.commit, Step({}, {}))
+            data = git.blobs([item.new])[item.new]
+            if folder == "site-src":
+                step.files[item.path] = data
+                continue
+            known = len(git.blobs([item.old])[item.old]) if item.old else 0
+            name = item.path.removeprefix("ledger/").removesuffix(".jsonl")
+            step.events[name] = [json.loads(line) for line in data[known:].splitlines()]
+    return [steps[item.oid] for item in reversed(git.commits([tip], []))]
 
 
 # --- tampering --------------------------------------------------------------------------------------------------------------
@@ -280,32 +302,27 @@ class Tampered:
 
     def steps(self) -> list[Step]:
         """The state branch as the records that its commits made, oldest first."""
-        steps: dict[str, Step] = {}
-        order = [item.oid for item in reversed(self.git.commits([self.tip()], []))]
-        for folder in ("ledger", "site-src"):
-            for item in self.git.folder_history(self.tip(), folder):
-                step = steps.setdefault(item.commit, Step({}, {}))
-                data = self.git.blobs([item.new])[item.new]
-                if folder == "site-src":
-                    step.files[item.path] = data
-                    continue
-                known = len(self.git.blobs([item.old])[item.old]) if item.old else 0
-                name = item.path.removeprefix("ledger/").removesuffix(".jsonl")
-                step.events[name] = [json.loads(line) for line in data[known:].splitlines()]
-        return [steps[oid] for oid in order]
+        return copy.deepcopy(_steps(finished_story().instance.clone("ci").path))
 
     def replay(self, steps: Sequence[Step]) -> None:
         """A state branch of these records, numbered and chained as publisher does."""
         texts: dict[str, bytes] = {}
-        tip = ""
-        for step in steps:
+        stream: list[bytes] = []
+        for number, step in enumerate(steps):
             changes = dict(step.files)
             for name, events in step.events.items():
                 path = f"ledger/{name}.jsonl"
                 texts[path] = chained(texts.get(path, b""), events)
                 changes[path] = texts[path]
-            tip = self.compose(changes, [tip] if tip else [], tip)
-        self.move(STATE, tip)
+            stream.append(f"commit refs/replay\ncommitter p <p@localhost> {1_767_000_000 + number} +0000\ndata 2\nr\n".encode())
+            stream += [
+                b"M 100644 inline %s\ndata %d\n%s\n" % (p.encode(), len(d), d) for p, d in changes.items() if d is not None
+            ]
+        stream.append(f"reset refs/remotes/origin/{STATE}\nfrom refs/replay\n\nreset refs/replay\nfrom {'0' * 40}\n".encode())
+        # One process, however many commits: publisher's own writing flushes each of them to the disk.
+        importing = ("-c", "fastimport.unpackLimit=1", "fast-import", "--quiet", "--force")
+        Repository(self.path).git("update-ref", "-d", "refs/replay")
+        Repository(self.path).git(*importing, stdin=b"".join(stream))
 
     # --- the audit --------------------------------------------------------------------------------------------------------
 
@@ -347,6 +364,9 @@ def drop(steps: Sequence[Step], path: str, kind: str) -> None:
             step.events[path] = [event for event in step.events[path] if event["type"] != kind]
 
 
-def copy_clone(clone: Path, folder: Path) -> Path:
-    shutil.copytree(clone, folder, symlinks=True)
+def copy_clone(folder: Path) -> Path:
+    """A copy of the CI's clone without its working tree; objects are shared, since nobody ever changes one."""
+    git = finished_story().instance.clone("ci").path / ".git"
+    shutil.copytree(git, folder / ".git", ignore=shutil.ignore_patterns("objects"))
+    shutil.copytree(git / "objects", folder / ".git" / "objects", copy_function=os.link)
     return folder
