@@ -69,7 +69,7 @@ def _tell(report: AuditReport) -> None:
     _tell_findings("NOT PROVEN", report.not_proven)
     _tell_findings("PROBLEM", report.problems)
     if report.problems:
-        output.say(f"{len(report.problems)} problems", bold=True)
+        output.say(f"{len(report.problems)} problem{'s' if len(report.problems) > 1 else ''}", bold=True)
     else:
         output.say("no problem found", bold=True)
     if not report.rebuilt:

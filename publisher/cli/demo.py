@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import shlex
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,10 +20,10 @@ from publisher.cli import output
 from publisher.cli.boundary import Asked
 from publisher.cli.demo_stage import Stage, Unexpected
 from publisher.cli.demo_story import UNTIL, Story, table
+from publisher.cli.tools import require_git, require_ssh_keygen
 from publisher.cli.verb import Verb
-from publisher.errors import EXIT_BUG, EXIT_OK, NeedsPerson, UsageProblem
+from publisher.errors import EXIT_BUG, EXIT_OK, UsageProblem
 
-OLDEST_GIT = (2, 36)
 STAGES = {
     "planned": "a plan is proposed and waits for its review",
     "approved": "a plan is approved and nothing is public yet",
@@ -53,7 +51,8 @@ def command(asked: Asked, folder: str | None, until: str | None) -> int:
     It needs no network and no account: git, ssh-keygen and publisher itself, run in a directory of their own. Every command is
     printed as it runs, and every claim is checked; it ends with 0 only if all of them held.
     """
-    require_tools()
+    require_git()
+    require_ssh_keygen()
     with _until_stopped(), _place(folder) as place:
         stage = Stage(place, silent=asked.as_json)
         began = time.monotonic()
@@ -134,39 +133,15 @@ def _end(_: int, __: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def require_tools() -> None:
-    """git and ssh-keygen must be there, and git new enough."""
-    if shutil.which("git") is None:
-        raise NeedsPerson("git-missing", "git is not installed", next="install the package git (2.36 or newer)")
-    if shutil.which("ssh-keygen") is None:
-        raise NeedsPerson(
-            "ssh-keygen-missing", "ssh-keygen is not installed; approvals are SSH signatures",
-            next="install the package openssh-client (Debian, Ubuntu), openssh-clients (Fedora) or openssh (Homebrew)",
-        )  # fmt: skip
-    found = git_version()
-    if found < OLDEST_GIT:
-        raise NeedsPerson(
-            "git-too-old",
-            f"git {'.'.join(map(str, found))} is too old; publisher needs 2.36 or newer",
-            next="install a newer git",
-        )
-
-
-def git_version() -> tuple[int, ...]:
-    """The installed git's version as numbers; (0,) when it does not say."""
-    done = subprocess.run(["git", "--version"], capture_output=True, text=True, check=False, timeout=20)
-    found = re.match(r"git version ([0-9]+)\.([0-9]+)", done.stdout, re.ASCII)
-    return (int(found[1]), int(found[2])) if found else (0,)
-
-
 # --- beginning and end --------------------------------------------------------------------------------------------------------
 
 
 def _open(stage: Stage, *, kept: bool) -> None:
     stage.headline("publisher: the whole story in a throw-away instance")
+    fate = "is kept" if kept else "is removed at the end"
     stage.tell(
-        f"In {stage.folder}{', which is kept' if kept else ', which is removed at the end'}. Lines with $ are what is run, and all that "
-        "is run; below them is what they said. Nothing leaves this machine."
+        f"In {stage.folder}, which {fate}. A line with $ is what is run, and nothing else is run; below it stands what it said. "
+        "Nothing leaves this machine."
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from publisher.cli.demo_stage import Chapter, Running, Stage
 from publisher.cli.demo_texts import SETTINGS, SITE, TITLE, draft_files, notes
 from publisher.domain.article import MANIFEST_PATH
-from publisher.domain.fingerprint import digest, release_id, short
+from publisher.domain.fingerprint import digest, short, tree_digest
 from publisher.errors import EXIT_PERSON
 
 UNTIL = ("planned", "approved", "confirmed")
@@ -220,7 +220,7 @@ class Story:
         remote = self._stage.run("", "git", "-C", "remote.git", "rev-parse", "main").said[-1]
         live = self._live()
         if tell:
-            self._stage.tell(f"the target: {len(live)} files, digest over all of them {short(release_id(live))}")
+            self._stage.tell(f"the target: {len(live)} files, digest over all of them {short(tree_digest(live))}")
         return remote, live
 
     def _live(self) -> dict[str, str]:

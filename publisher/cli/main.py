@@ -47,6 +47,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "audit": ("publisher.cli.audit", "Prove that everything public was approved, in order.", LOOK),
     "sites": ("publisher.cli.sites", "The sites, or those that are due.", LOOK),
     "serve": ("publisher.cli.serve", "A local web server: a site as it is, or as it will be.", LOOK),
+    "doctor": ("publisher.cli.doctor", "Whether everything that a run will need is there.", LOOK),
     "demo": ("publisher.cli.demo", "See the whole story, in a throw-away instance.", SET_UP),
     "init": ("publisher.cli.init", "Make a new instance, or add a site to one.", SET_UP),
     "schema": ("publisher.cli.schema", "The JSON Schemas of publisher's files, for editors.", SET_UP),

@@ -138,10 +138,14 @@ class ProductionCheck:
             says = f"the plan names release {short(plan.to_release)}, {short(item.release)} was deployed"
             self._found.problem("rollback-differs", item.where, says)
 
+    def _built_here(self) -> list[Deployed]:
+        """All but a baseline that adopted a site which something else had made."""
+        return [item for item in self.deployed if item.record or item.deployment.presentation]
+
     def check_presentations(self, assembler: ReleaseAssembler) -> None:
         """That each recorded presentation is what its commit holds."""
         seen: set[tuple[object, ...]] = set()
-        for item in self.deployed:
+        for item in self._built_here():
             with self._found.reading(item.where):
                 value = Presentation(**item.deployment.presentation)
                 key = (value.commit, value.output, value.digest)
@@ -154,6 +158,9 @@ class ProductionCheck:
         """Builds every recorded release again. Returns how many came out as recorded."""
         same = 0
         for item in self.deployed:
+            if item not in self._built_here():
+                self._found.unproven("not-built-here", item.where, "this release was public before publisher built the site")
+        for item in self._built_here():
             with self._found.reading(item.where):
                 made = assembler.build(item.content, Presentation(**item.deployment.presentation))
                 if made.id != item.release:

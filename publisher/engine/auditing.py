@@ -101,8 +101,9 @@ def audit(doors: AuditDoors, sites: Sequence[str] = (), *, rebuild: bool = False
     audits = []
     for site in sites or sorted(known):
         doors.progress(f"auditing {site}")
-        check = _SiteCheck(doors, tips, site, approvals, found)
-        audits.append(check.go(entries.get(site, []), changes.get(site, []), rebuild=rebuild))
+        ledger = read_site(doors.git, entries.get(site, []), site, found)
+        HistoryCheck(doors.git, ledger, found).follow(changes.get(site, []))
+        audits.append(SiteCheck(doors, tips, approvals, found).judge(ledger, rebuild=rebuild))
     return AuditReport(
         default=tips.default, state=tips.state, root=root, rebuilt=rebuild, sites=audits, problems=found.problems,
         warnings=found.warnings, not_proven=found.not_proven,
@@ -143,40 +144,38 @@ def _site_of(path: str) -> str:
     return path.split("/")[1]
 
 
-class _SiteCheck:
+class SiteCheck:
     """The audit of one site."""
 
-    def __init__(self, doors: AuditDoors, tips: Tips, site: str, approvals: Approvals, found: Findings) -> None:
+    def __init__(self, doors: AuditDoors, tips: Tips, approvals: Approvals, found: Findings) -> None:
         self._doors = doors
         self._tips = tips
-        self._site = site
         self._approvals = approvals
         self._found = found
 
-    def go(self, entries: Sequence[TreeFile], changes: Sequence[FileChange], *, rebuild: bool) -> SiteAudit:
+    def judge(self, ledger: SiteLedger, *, rebuild: bool = False) -> SiteAudit:
+        """What the site's records say, against claims, plans, approvals, sources and each other."""
         doors, found, before = self._doors, self._found, self._approvals.count
-        ledger = read_site(doors.git, entries, self._site, found)
         claims = check_claims(ledger, found)
-        HistoryCheck(doors.git, ledger, found).follow(changes)
         records = self._plans(ledger)
         texts = TextCheck(reads=doors.reads, builder=doors.builder, found=found)
         production = ProductionCheck(
-            reads=doors.reads, builder=doors.builder, progress=doors.progress, site=self._site, texts=texts, found=found
+            reads=doors.reads, builder=doors.builder, progress=doors.progress, site=ledger.site, texts=texts, found=found
         )
         production.check(ledger, records)
         recorded = recorded_texts(ledger, found)
         check_recorded_files(doors.git, recorded, found)
-        check_build_source(doors.git, self._tips.state, self._site, recorded, found)
+        check_build_source(doors.git, self._tips.state, ledger.site, recorded, found)
         rebuilt = production.with_assembler(rebuild=rebuild)
         rows = public_rows(production.deployed, production.content, records)
-        self._list_unproven(rows, records)
+        self._list_unproven(ledger.site, rows, records)
         counts = (
             len(ledger.events), sum(map(len, ledger.events.values())), claims, len(records), self._approvals.count - before,
             len(production.deployed), texts.count, rebuilt,
         )  # fmt: skip
-        site = doors.reads.instance(self._tips.default).sites[self._site]
+        site = doors.reads.instance(self._tips.default).sites[ledger.site]
         return SiteAudit(
-            site=self._site, url=site.url, zone=site.zone, articles=rows,
+            site=site.id, url=site.url, zone=site.zone, articles=rows,
             release=production.deployed[-1].release if production.deployed else "",
             counts=dict(zip(COUNTED, counts, strict=True)),
         )  # fmt: skip
@@ -188,11 +187,11 @@ class _SiteCheck:
             records.append(check_plan(path, events, self._approvals, self._doors.reads, self._found))
         return records
 
-    def _list_unproven(self, rows: Iterable[Mapping[str, Any]], records: Iterable[PlanRecord]) -> None:
+    def _list_unproven(self, site: str, rows: Iterable[Mapping[str, Any]], records: Iterable[PlanRecord]) -> None:
         for row in rows:
             if row["plan"] is None:
                 says = f"{row['id']} was public before this ledger's records began; no approval of it is recorded"
-                self._found.unproven("baseline", f"{self._site}{row['url']}", says)
+                self._found.unproven("baseline", f"{site}{row['url']}", says)
         for record in records:
             if record.intent:
                 says = (

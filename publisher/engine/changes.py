@@ -49,10 +49,11 @@ def today(view: SiteView, now: datetime) -> date:
     return business_date(now, view.site.zone)
 
 
-def public_text(view: SiteView, article: str) -> PublicText:
-    """The public text of an article, named by id or by URL path."""
+def public_text(view: SiteView, article: str, *, hidden: bool = False) -> PublicText:
+    """The public text of an article, named by id or by URL path; with ``hidden``, also one that a rollback hid."""
     content = view.production.content
-    found = next((text for text in content.shown if article in (text.id, text.url)), None)
+    texts = [text for text in content.texts.values() if text.id not in content.withdrawn] if hidden else content.shown
+    found = next((text for text in texts if article in (text.id, text.url)), None)
     if found is None:
         raise UsageProblem(
             "not-public", f"{article} is not public on {view.site.id}", next=f"publisher log --site {view.site.id}"
@@ -61,10 +62,10 @@ def public_text(view: SiteView, article: str) -> PublicText:
 
 
 def correction(reads: ReadsRepository, view: SiteView, articles: Sequence[str]) -> dict[str, Any]:
-    """Articles whose source was changed: id, URL, GUID and date stay."""
+    """Articles whose source was changed: id, URL, GUID and date stay. It also shows again what a rollback hid."""
     planned = []
     for name in articles:
-        text = public_text(view, name)
+        text = public_text(view, name, hidden=True)
         source = source_of(reads, view, text.id)
         draft = reads.draft(view.tips.drafts, source)
         files = {file: digest(data) for file, data in draft.files.items()}
@@ -151,13 +152,16 @@ def _rolled_back(now: Content, hides: Sequence[str], reverts: Sequence[Mapping[s
 def revision(reads: ReadsRepository, view: SiteView, path: str, reason: str, swap: Mapping[str, str]) -> Plan:
     """The next revision of a plan, at today's texts; ``swap`` maps article ids to the queued ids that take their places."""
     plan_view = view.plans.get(path)
-    old = plan_view.found if plan_view else None
-    if plan_view is None or old is None:
-        raise UsageProblem("no-such-plan", f"there is no open plan {path}", next="publisher status", plan=path)
-    if plan_view.history.deployed or plan_view.history.over:
+    if plan_view and (plan_view.history.deployed or plan_view.history.over):
+        public = not plan_view.history.canceled
         raise NeedsPerson(
-            "already-public", f"{path} is public; correct or withdraw instead", next="publisher change", plan=path
-        )
+            "already-public" if public else "canceled",
+            f"{path} is {'public; correct or withdraw instead' if public else 'canceled, and nothing further of it runs'}",
+            next="publisher change --help" if public else "publisher plan", plan=path,
+        )  # fmt: skip
+    old = plan_view.found if plan_view else None
+    if old is None:
+        raise UsageProblem("no-such-plan", f"there is no open plan {path}", next="publisher status", plan=path)
     queue = {entry.id: entry for entry in reads.queue(view.tips.default, view.site.id)} if swap else {}
     urls = {text.url: text.id for text in view.production.content.texts.values()}
     articles = []

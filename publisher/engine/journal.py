@@ -38,6 +38,7 @@ class Journal:
         self._base = view
         self._events: dict[str, list[NewEvent]] = {}
         self._files: dict[str, bytes] = {}
+        self._mark: tuple[dict[str, int], dict[str, bytes]] = ({}, {})
         self.view = view
         self.fence: Fence | None = None
         self.pushes = 0
@@ -73,7 +74,7 @@ class Journal:
                     return fence
                 acquire(self._base.standing, holder=self._actor, nonce=nonce, plan="", now=now, lease=self.view.instance.lease)
                 raise ComeBackLater("claimed-meanwhile", "another run claimed the site first", next="publisher status")
-            self._require_same_decision(decision)
+            self._require_same_decision(decision, self._base)
         raise ComeBackLater("state-branch-busy", "the state branch keeps moving", next="publisher run")
 
     # --- notes --------------------------------------------------------------------------------------------------------------
@@ -101,10 +102,30 @@ class Journal:
 
         self._base, self.view = seen(self._base), seen(self.view)
 
+    def begin(self) -> None:
+        """What is noted from here on belongs to one decision; facts of others that wait for the next push lie before it."""
+        self._mark = ({path: len(news) for path, news in self._events.items()}, dict(self._files))
+
     def forget(self) -> None:
-        """Drops what was noted and not pushed: a step that failed leaves nothing half-written."""
-        self._events, self._files = {}, {}
-        self.view = self._base
+        """Drops what was noted since ``begin`` and not pushed: a step that failed leaves nothing half-written."""
+        self._events, self._files = self._noted_before(), dict(self._mark[1])
+        self.view = self._with(self._base, self._events)
+
+    def _noted_before(self) -> dict[str, list[NewEvent]]:
+        """What was noted before ``begin`` and is not pushed yet."""
+        return {path: news[: self._mark[0][path]] for path, news in self._events.items() if self._mark[0].get(path)}
+
+    def _with(self, view: SiteView, noted: Mapping[str, Sequence[NewEvent]]) -> SiteView:
+        for path, news in noted.items():
+            known = view.events.get(path, ())
+            for new in news:
+                _, event = encode(
+                    new, after=known[-1] if known else None, at=in_utc(self._clock.now()), actor=self._actor,
+                    commit=view.tips.default,
+                )  # fmt: skip
+                known = (*known, event)
+                view = view.with_event(path, event)
+        return view
 
     def release_claim(self) -> None:
         """The claim's end, as the last record of the run."""
@@ -142,7 +163,7 @@ class Journal:
         for _ in range(MOST_TRIES):
             before = self._base
             if self._push(batch, joined):
-                self._events, self._files = {}, {}
+                self._events, self._files, self._mark = {}, {}, ({}, {})
                 return
             self._require_reapplicable(before, None if fact else decision)
         raise ComeBackLater("state-branch-busy", "the state branch keeps moving", next="publisher run")
@@ -191,21 +212,13 @@ class Journal:
                     next="publisher run",
                 )  # fmt: skip
         if decision:
-            self._require_same_decision(decision)
-        for path, news in self._events.items():
-            known = self._base.events.get(path, ())
-            for new in news:
-                _, event = encode(
-                    new, after=known[-1] if known else None, at=in_utc(self._clock.now()), actor=self._actor,
-                    commit=self._base.tips.default,
-                )  # fmt: skip
-                known = (*known, event)
-                self.view = self.view.with_event(path, event)
+            self._require_same_decision(decision, self._with(self._base, self._noted_before()))
+        self.view = self._with(self._base, self._events)
 
-    def _require_same_decision(self, decision: Decision) -> None:
-        if decision.plan not in self._base.plans:
+    def _require_same_decision(self, decision: Decision, view: SiteView) -> None:
+        if decision.plan not in view.plans:
             return
-        again = decide(self._base.plans[decision.plan], self._base, self._clock.now())
+        again = decide(view.plans[decision.plan], view, self._clock.now())
         if (again.act, again.step) != (decision.act, decision.step):
             raise StoppedForSafety(
                 "decision-changed", f"{decision.plan} was about to {decision.code}; now: {again.what}", plan=decision.plan,

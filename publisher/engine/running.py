@@ -176,6 +176,7 @@ class SiteRun:
         self._journal.claim(decision, nonce=self._doors.new_nonce(), notes=notes)
 
     def _perform(self, decision: Decision, outcome: PlanOutcome) -> None:
+        self._journal.begin()
         if decision.act in (Act.WORK, Act.LOOK_AGAIN):
             self._work(decision, outcome)
         elif decision.act is Act.RECONCILE:

@@ -22,14 +22,17 @@ class Arena(Protocol):
     takes_claims: bool
     """Whether a raised fence shows in ``look`` (not where the ledger's own compare-and-swap is the fence)."""
 
+    moments: tuple[str, ...]
+    """Moments between what an actor reads and the change that it makes."""
+
     def actor(self, site: str = ...) -> Target:
         """A fresh actor, as another machine would be: nothing is shared but the place itself."""
 
     def look(self) -> Live:
         """What an onlooker, who changes nothing, finds there."""
 
-    def stopping_actor(self, stop: Callable[[], None]) -> Target:
-        """An actor that calls ``stop`` when all is decided and only the change itself is left; used in a forked process."""
+    def stopping_actor(self, moment: str, stop: Callable[[], None]) -> Target:
+        """An actor that calls ``stop`` at one of ``moments``; used in a forked process."""
 
     def dying_actor(self, nth: int, die: Callable[[], None]) -> Target:
         """An actor that calls ``die`` at its nth step that writes anything; used in a forked process."""
@@ -208,18 +211,22 @@ class TargetContract:
     def test_a_stopped_actor_changes_nothing_when_it_wakes(
         self, arena: Arena, first: Release, releases: Callable[[str], Release]
     ) -> None:
-        second, third = releases("second"), releases("third")
-        stale = Actor.start(lambda: publish(arena.stopping_actor(stop_here), second, first.id, fence(2)))
-        stale.wait_stopped()
-        newer = arena.actor()
-        newer.raise_fence(fence(3))
-        assert newer.look().release == first.id
-        publish(newer, third, first.id, fence(3))
-        before = arena.public()
-        stale.resume()
-        assert stale.outcome() in ("fence-refused", "base-moved", "claim-lost")
-        assert arena.public() == before
-        assert arena.look() == Live(release=third.id, fence=fence(3), base=first.id)
+        live, number = first.id, 1
+        for moment in arena.moments:
+            stale, newest = releases(f"stale-{moment}"), releases(f"newest-{moment}")
+            older, newer = fence(number + 1), fence(number + 2)
+            actor = Actor.start(lambda: publish(arena.stopping_actor(moment, stop_here), stale, live, older))  # noqa: B023
+            actor.wait_stopped()
+            taker = arena.actor()
+            taker.raise_fence(newer)
+            assert arena.look().release == live
+            publish(taker, newest, live, newer)
+            before = arena.public()
+            actor.resume()
+            assert actor.outcome() in ("fence-refused", "base-moved", "claim-lost")
+            assert arena.public() == before
+            assert arena.look() == Live(release=newest.id, fence=newer, base=live)
+            live, number = newest.id, newer.number
 
     def test_of_many_at_once_one_switches(self, arena: Arena, first: Release, releases: Callable[[str], Release]) -> None:
         built = [releases(f"rival-{number}") for number in range(4)]

@@ -175,7 +175,7 @@ def test_queue() -> None:
 def test_rules() -> None:
     key, other = "ssh-ed25519 " + "A" * 68, "ssh-ed25519 " + "B" * 68
     text = (
-        "approvals: 2\nexpires_after: 12h\nmax_lead: 7d\ncontent: merge\nsigners:\n"
+        "approvals: 2\nexpires_after: 12h\nmax_lead: 7d\ncontent: plan\nsigners:\n"
         f"  - {{principal: ann, key: {key}, may: [commit, approve]}}\n  - {{principal: bot, key: {other}, may: [commit]}}\n"
     )
     found = instance_files.rules_of(text.encode(), "approval.yaml")
@@ -183,7 +183,7 @@ def test_rules() -> None:
         2,
         timedelta(hours=12),
         timedelta(days=7),
-        "merge",
+        "plan",
     )
     assert [(one.principal, one.may_commit, one.may_approve) for one in found.signers] == [
         ("ann", True, True),

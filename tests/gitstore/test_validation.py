@@ -128,7 +128,7 @@ def test_schemas_are_schemas_closed_and_described(name: str) -> None:
             "approvals: 1\ncontent: plam\n",
             "schema-enum",
             "2:10",
-            "content must be one of plan, merge; did you mean plan?",
+            "content must be one of plan; did you mean plan?",
         ),
         (
             "approval",

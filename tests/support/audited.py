@@ -13,11 +13,10 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from publisher.domain.approval import ApprovalRules, Subject, Verdict
 from publisher.domain.article import page_path
 from publisher.domain.evidence import Seen
 from publisher.domain.fingerprint import digest
@@ -30,7 +29,7 @@ from publisher.engine.running import run_site
 from publisher.engine.site_view import SiteView, load
 from publisher.errors import EXIT_LATER, EXIT_OK, EXIT_PERSON
 from publisher.gitstore.gateway import Git
-from publisher.ports import OpenRequest, ReadsForge, Tips
+from publisher.ports import Tips
 from publisher.wiring import Wired, open_instance, quiet, render_yaml
 from tests.support.gitrepos import Repository
 from tests.support.instance import Instance, draft, make_instance, source
@@ -207,30 +206,29 @@ def finished_story() -> Story:
 
 
 @dataclass
-class RememberingForge:
-    """A forge whose answers for one clone are kept, so that fifty tests of one history do not derive the same ones again."""
+class Remembering:
+    """A door whose answers about commits are kept for all clones: a commit's id says what is in it, whoever reads it.
 
-    forge: ReadsForge
-    answers: dict[Any, Any] = field(default_factory=dict)
+    Refusals are not kept, and neither is anything that depends on refs or on what a clone lacks.
+    """
 
-    def rules(self, commit: str) -> ApprovalRules:
-        return self._once(("rules", commit), lambda: self.forge.rules(commit))
+    door: Any
+    answers: dict[Any, Any]
 
-    def verdict(self, tips: Tips, subject: Subject) -> Verdict:
-        return self._once((tips.default, subject), lambda: self.forge.verdict(tips, subject))
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.door, name)
+        return partial(self._once, name, found) if name in OF_COMMITS else found
 
-    def open_requests(self, tips: Tips) -> tuple[OpenRequest, ...]:
-        return self.forge.open_requests(tips)
-
-    def _once(self, key: Any, ask: Callable[[], Any]) -> Any:
+    def _once(self, name: str, ask: Callable[..., Any], *args: Any, **more: Any) -> Any:
+        plain = [arg.default if isinstance(arg, Tips) else arg for arg in args]
+        key = (name, repr(plain), repr(more))
         if key not in self.answers:
-            self.answers[key] = ask()
+            self.answers[key] = ask(*args, **more)
         return self.answers[key]
 
 
-@cache
-def remembering_forge() -> RememberingForge:
-    return RememberingForge(finished_story().wired("ci").forge)
+OF_COMMITS = frozenset({"draft", "plan", "gates", "instance", "files", "rules", "verdict", "is_ancestor", "public_form"})
+ANSWERS: dict[Any, Any] = {}
 
 
 @cache
@@ -326,22 +324,27 @@ class Tampered:
 
     # --- the audit --------------------------------------------------------------------------------------------------------
 
+    def doors(self) -> AuditDoors:
+        doors = doors_of(self.path, self.now)
+        kept = {name: Remembering(getattr(doors, name), ANSWERS) for name in ("reads", "git", "forge", "builder")}
+        return replace(doors, **kept)
+
     def audit(self, *, rebuild: bool = False) -> AuditReport:
-        """While the default branch is as the story left it, approvals are derived once for all tests."""
-        same = self.tip("main") == finished_story().wired("ci").store.tips().default
-        return audit_of(self.path, self.now, rebuild=rebuild, forge=remembering_forge() if same else None)
+        return audit(self.doors(), rebuild=rebuild)
 
 
-def audit_of(
-    path: Path, now: datetime, *, rebuild: bool = False, root: str = "", forge: ReadsForge | None = None
-) -> AuditReport:
-    """The audit of a clone, with the clock at ``now``."""
+def doors_of(path: Path, now: datetime, root: str = "") -> AuditDoors:
+    """What an audit of a clone reads through, with the clock at ``now``."""
     environment = {"PUBLISHER_ACTOR": "auditor", **({"PUBLISHER_ROOT": root} if root else {})}
     wired = open_instance(path, clock=StandingClock(now), environment=environment)
-    doors = AuditDoors(
-        reads=wired.store, git=wired.git, forge=forge or wired.forge, builder=wired.builder, progress=quiet, pinned_root=root
+    return AuditDoors(
+        reads=wired.store, git=wired.git, forge=wired.forge, builder=wired.builder, progress=quiet, pinned_root=root
     )  # fmt: skip
-    return audit(doors, rebuild=rebuild)
+
+
+def audit_of(path: Path, now: datetime, *, rebuild: bool = False, root: str = "") -> AuditReport:
+    """The audit of a clone, with nothing remembered."""
+    return audit(doors_of(path, now, root), rebuild=rebuild)
 
 
 def chained(text: bytes, events: Sequence[dict[str, Any]]) -> bytes:

@@ -47,14 +47,17 @@ def calls(file: str, *names: str) -> Iterator[ast.Call]:
                 yield node
 
 
-def literal(node: ast.expr) -> str | None:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+def literals(node: ast.expr) -> set[str]:
+    """The texts that an expression can be, when it is one literal or a choice between literals; else none."""
+    if isinstance(node, ast.IfExp):
+        both = (literals(node.body), literals(node.orelse))
+        return both[0] | both[1] if all(both) else set()
+    return {node.value} if isinstance(node, ast.Constant) and isinstance(node.value, str) else set()
 
 
 def arguments(file: str, name: str, position: int = 0) -> set[str]:
     """The literal texts that a function of a file is called with at a position."""
-    found = (literal(call.args[position]) for call in calls(file, name) if len(call.args) > position)
-    return {text for text in found if text is not None}
+    return set().union(*(literals(call.args[position]) for call in calls(file, name) if len(call.args) > position))
 
 
 def returned(file: str, function: str) -> set[str]:
@@ -63,7 +66,7 @@ def returned(file: str, function: str) -> set[str]:
         if isinstance(node, ast.FunctionDef) and node.name == function:
             values = [item.value for item in ast.walk(node) if isinstance(item, ast.Return) and item.value]
             firsts = [value.elts[0] if isinstance(value, ast.Tuple) else value for value in values]
-            return {text for text in map(literal, firsts) if text is not None}
+            return set().union(*map(literals, firsts))
     raise AssertionError(f"{file} has no function {function}")
 
 
@@ -86,7 +89,7 @@ def _kinds() -> set[str]:
 
 
 def _schema() -> set[str]:
-    return {f"schema-{validation._kebab(keyword)}" for keyword in validation._SENTENCES}
+    return {f"schema-{validation._kebab(keyword)}" for keyword in (*validation._SENTENCES, "additionalProperties")}
 
 
 ELSEWHERE = frozenset(REASONS)
@@ -118,9 +121,10 @@ def refusals() -> set[tuple[int, str]]:
             name = call.func.id if isinstance(call.func, ast.Name) else call.func.attr  # type: ignore[attr-defined]
             if not call.args:
                 continue
-            code = literal(call.args[0])
-            codes = {code} if code is not None else COMPUTED[file, ast.unparse(call.args[0])]()
-            found |= {(EXITS[name], code) for code in codes}
+            said = ast.unparse(call.args[0])
+            known = literals(call.args[0])
+            assert known or (file, said) in COMPUTED, f"{file}:{call.lineno} computes a code: {said}; COMPUTED must know from what"
+            found |= {(EXITS[name], code) for code in known or COMPUTED[file, said]()}
     return found
 
 
@@ -141,13 +145,12 @@ def decisions() -> set[str]:
         place = _POSITIONS.get(name)
         named = [keyword.value for keyword in call.keywords if keyword.arg == "code"]
         for node in named if place is None else call.args[place : place + 1]:
-            code = literal(node)
-            assert code is not None or ast.unparse(node) in _PASSED_ON, f"a code is computed: {ast.unparse(node)}"
-            found |= {code} if code is not None else set()
+            assert literals(node) or ast.unparse(node) in _PASSED_ON, f"a code is computed: {ast.unparse(node)}"
+            found |= literals(node)
     return found
 
 
-# --- audit, announcements -----------------------------------------------------------------------------------------------------
+# --- audit, doctor, announcements -----------------------------------------------------------------------------------------------------
 
 
 def findings() -> set[str]:
@@ -155,6 +158,13 @@ def findings() -> set[str]:
     rooms = [file for file in files() if file.startswith("engine/audit")]
     names = ("problem", "_problem", "warn", "unproven")
     return set().union(*(arguments(file, name) for file in rooms for name in names))
+
+
+def examined() -> set[str]:
+    """The codes of ``doctor``'s own findings; a refusal that a run would meet is passed on under its own code."""
+    rooms = ["engine/examining.py", *(file for file in files() if file.startswith("cli/doctor"))]
+    named = [word.value for file in rooms for call in calls(file, "warning") for word in call.keywords if word.arg == "code"]
+    return set().union(*(arguments(file, "problem", 1) for file in rooms), *map(literals, named))
 
 
 def outcomes() -> set[str]:

@@ -137,7 +137,9 @@ def install() -> None:
 
     def doors(self: wiring.Wired) -> Any:
         made = plain_doors(self)
-        workers = {key: dataclasses.replace(worker, work=_tracked(effects, _declared(worker))) for key, worker in made.workers.items()}
+        workers = {
+            key: dataclasses.replace(worker, work=_tracked(effects, _declared(worker))) for key, worker in made.workers.items()
+        }
         target, staging, channel = made.target, made.staging, made.channel
         return dataclasses.replace(
             made,

@@ -91,7 +91,7 @@ def script_at(path: Path, script: str) -> Path:
 def bare(path: Path) -> Repository:
     """A fresh bare repository whose default branch is main."""
     subprocess.run(
-        ["git", "init", "--quiet", "--bare", "--initial-branch=main", str(path)],
+        ["git", "init", "--quiet", "--bare", "--template=", "--initial-branch=main", str(path)],
         env=environment(),
         check=True,
         capture_output=True,
@@ -102,7 +102,10 @@ def bare(path: Path) -> Repository:
 def clone(remote: Repository, path: Path, who: str = "editor", options: Sequence[str] = ()) -> Repository:
     """A clone of ``remote``. Without ``options`` it talks to the remote by its plain path."""
     subprocess.run(
-        ["git", "clone", "--quiet", *options, str(remote.path), str(path)], env=environment(), check=True, capture_output=True
+        ["git", "clone", "--quiet", "--template=", *options, str(remote.path), str(path)],
+        env=environment(),
+        check=True,
+        capture_output=True,
     )
     made = Repository(path, who)
     if not made.git("rev-parse", "--verify", "--quiet", "HEAD", check=False):

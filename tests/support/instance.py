@@ -139,12 +139,22 @@ class Instance:
     def start_driven(self, who: str, *argv: str, **driver: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "tests.support.driver", *argv]
         return subprocess.Popen(
-            command, cwd=self.clone(who).path, env=self.driver_env(who, driver), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            cwd=self.clone(who).path,
+            env=self.driver_env(who, driver),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
 
     def start(self, who: str, *argv: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            self.command(*argv), cwd=self.clone(who).path, env=self.env(who), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            self.command(*argv),
+            cwd=self.clone(who).path,
+            env=self.env(who),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
 
     def data(self, who: str, *argv: str, check: int | None = 0) -> Any:

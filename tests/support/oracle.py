@@ -63,9 +63,16 @@ def live_files(folder: Path) -> dict[str, bytes]:
     repository, branch = branch_of(folder)
     if not (git(repository, "for-each-ref", f"refs/heads/{branch}")):
         return {}
-    rows = [row.split(b"\t") for row in git(repository, "ls-tree", "-rz", branch).split(b"\0") if row]
-    oids = [meta.split()[2] for meta, _ in rows]
-    return dict(zip([path.decode() for _, path in rows], objects(repository, oids), strict=True))
+    return files_at(repository, branch)
+
+
+def files_at(repository: Path, commit: str, folder: str = "") -> dict[str, bytes]:
+    """The files at a commit by path."""
+    paths = ("--", folder) if folder else ()
+    rows = [row.split(b"\t") for row in git(repository, "ls-tree", "-rz", commit, *paths).split(b"\0") if row]
+    return dict(
+        zip([path.decode() for _, path in rows], objects(repository, [meta.split()[2] for meta, _ in rows]), strict=True)
+    )
 
 
 def objects(repository: Path, oids: Sequence[bytes]) -> list[bytes]:
@@ -110,8 +117,7 @@ def plan_of(instance: Instance, date: str) -> Mapping[str, Any]:
 def all_events(instance: Instance) -> dict[str, list[dict[str, Any]]]:
     """Every ledger file's lines, by its path below ``ledger/`` without ending."""
     state = yaml.safe_load(git(instance.remote.path, "show", "main:publisher.yaml"))["branches"]["state"]
-    names = git(instance.remote.path, "ls-tree", "-r", "--name-only", state, "ledger/").decode().split()
-    texts = {name: git(instance.remote.path, "show", f"{state}:{name}").decode() for name in names}
+    texts = files_at(instance.remote.path, state, "ledger/")
     return {
         name.removeprefix("ledger/").removesuffix(".jsonl"): [json.loads(line) for line in text.splitlines()]
         for name, text in texts.items()
@@ -126,7 +132,13 @@ def of_type(events: Sequence[Mapping[str, Any]], kind: str) -> list[Mapping[str,
 
 
 def accept(
-    instance: Instance, date: str, *, first: Published | None = None, before: Sequence[str] = (), now: str = "", who: str = "again"
+    instance: Instance,
+    date: str,
+    *,
+    first: Published | None = None,
+    before: Sequence[str] = (),
+    now: str = "",
+    who: str = "again",
 ) -> None:
     """Raises unless the publication of ``date`` is public exactly once, as planned, and nothing is left to do.
 
@@ -194,8 +206,7 @@ def _the_web_shows_it(instance: Instance, live: Published, confirmed: Mapping[st
 def _nothing_else_is_public(instance: Instance, plans: Sequence[Mapping[str, Any]]) -> None:
     """No draft that no plan selected, in any byte that the target has ever been given, or in the build source."""
     chosen = {article["id"] for plan in plans for article in plan["articles"]}
-    names = git(instance.remote.path, "ls-tree", "-r", "--name-only", "main", "drafts/").decode().split()
-    others = [text for name, text in _drafts(instance, names).items() if name not in chosen]
+    others = [text for name, text in _drafts(instance).items() if name not in chosen]
     assert others, "every draft is public, so this shows nothing"
     world = list(_world(instance))
     for private in others:
@@ -206,20 +217,22 @@ def _nothing_else_is_public(instance: Instance, plans: Sequence[Mapping[str, Any
     assert {name.rsplit("/", 1)[-1] for name in prepared} <= chosen
 
 
-def _drafts(instance: Instance, names: Sequence[str]) -> dict[str, bytes]:
+def _drafts(instance: Instance) -> dict[str, bytes]:
     """By id, the words that stand in that draft alone."""
     found = {}
-    for name in names:
+    for name, text in files_at(instance.remote.path, "main", "drafts/").items():
         number = int(name.split("/")[2].rsplit("-", 1)[-1])
         found[f"a-{number:04d}"] = b"marker-%04d" % number
-        assert found[f"a-{number:04d}"] in git(instance.remote.path, "show", f"main:{name}")
+        assert found[f"a-{number:04d}"] in text
     return found
 
 
 def _world(instance: Instance) -> list[bytes]:
     """Every byte at the target: served files, older releases, every object that its branch ever had."""
     if site_of(instance.folder)["target"]["kind"] == "directory":
-        return [path.read_bytes() for path in (instance.folder / "public").rglob("*") if path.is_file() and not path.is_symlink()]
+        return [
+            path.read_bytes() for path in (instance.folder / "public").rglob("*") if path.is_file() and not path.is_symlink()
+        ]
     repository, branch = branch_of(instance.folder)
     if repository != instance.remote.path:
         refs = git(repository, "for-each-ref", "--format=%(refname)").decode().split()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.support.gitrepos import bare
 from tests.support.instance import Instance, make_instance
-from tests.support.oracle import Published, live_files, published
+from tests.support.oracle import Published, published
 from tests.support.warm import Warm
 from tests.support.web import StaticSite, serving
 
@@ -45,11 +45,13 @@ def at(seconds: float) -> str:
     return (START + timedelta(seconds=seconds)).isoformat()
 
 
-class LiveSite(StaticSite):
-    """Serves whatever the instance's target holds: a directory's ``current``, or the files at a branch's tip."""
+@dataclass
+class BranchSite(StaticSite):
+    """Serves the files at the tip of the branch ``pages`` of the repository at ``root``, as a pages host does."""
 
     def _read(self, name: str, request: object) -> bytes | None:
-        return live_files(self.root).get(name)
+        done = subprocess.run(["git", "cat-file", "blob", f"pages:{name}"], cwd=self.root, capture_output=True)
+        return done.stdout if done.returncode == 0 else None
 
 
 @dataclass
@@ -116,6 +118,8 @@ def effects_of(log: Path) -> tuple[str, ...]:
 @contextmanager
 def stage_of(kind: str, folder: Path, warm: Warm, *, lease: str = "1s", channels: bool = True) -> Iterator[Stage]:
     """A stage with the web server that stands at its site's address."""
-    with serving(LiveSite(root=folder / "instance")) as web:
+    places = {"directory": "public/current", "same-repository": "remote.git", "other-repository": "site.git"}
+    root = folder / "instance" / places[kind]
+    with serving(root if kind == "directory" else BranchSite(root=root)) as web:
         web.date = None  # the story has a clock of its own
         yield Stage(kind, folder, web, warm, channels, lease)

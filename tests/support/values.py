@@ -215,13 +215,17 @@ def never(plan: Plan, number: int = 0) -> Asked:
 
 
 def plan_view(
-    plan: Plan, *records: Record, asked: tuple[Asked, ...] | None = None, gates: Mapping[str, tuple[Asked, ...]] | None = None,
+    of: Plan,
+    /,
+    *records: Record,
+    asked: tuple[Asked, ...] | None = None,
+    gates: Mapping[str, tuple[Asked, ...]] | None = None,
     **changes: Any,
-) -> PlanView:  # fmt: skip
+) -> PlanView:
     """A plan as a run sees it: readable and unchanged, with a valid approval unless something else is asked for."""
-    own = {PLAN_GATE: (yes(plan),) if asked is None else asked}
+    own = {PLAN_GATE: (yes(of),) if asked is None else asked}
     view = PlanView(
-        path=plan.path, plan=plan, found=plan, problem=None, history=history_of(plan, *records), asked={**own, **(gates or {})}
+        path=of.path, plan=of, found=of, problem=None, history=history_of(of, *records), asked={**own, **(gates or {})}
     )
     return replace(view, **changes)
 

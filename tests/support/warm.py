@@ -26,14 +26,18 @@ class Warm:
     """The calling side: owns the warm process and its temporary files."""
 
     def __init__(self) -> None:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PUBLISHER_", "DRIVER_"))}
+        environment = {
+            name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PUBLISHER_", "DRIVER_"))
+        }
         self._folder = tempfile.TemporaryDirectory(prefix="publisher-warm-")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.warm"], cwd=REPOSITORY, env=environment, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
 
-    def run(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], seconds: int = 120) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], seconds: int = 120
+    ) -> subprocess.CompletedProcess[str]:
         out, err = Path(self._folder.name) / "out", Path(self._folder.name) / "err"
         asked = {"argv": list(argv), "cwd": str(cwd), "env": dict(env), "out": str(out), "err": str(err), "seconds": seconds}
         assert self._process.stdin and self._process.stdout

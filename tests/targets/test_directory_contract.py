@@ -17,6 +17,7 @@ from tests.support.target_actors import SITE, at, files_below, on_change
 
 class DirectoryArena:
     takes_claims = True
+    moments = ("lock",)
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -27,9 +28,9 @@ class DirectoryArena:
     def look(self) -> Live:
         return self.actor().look()
 
-    def stopping_actor(self, stop: Callable[[], None]) -> DirectoryTarget:
+    def stopping_actor(self, moment: str, stop: Callable[[], None]) -> DirectoryTarget:
         def at_the_lock(event: str, path: str, nth: int) -> None:
-            if path == str(self.root / "lock"):
+            if path == str(self.root / moment):
                 stop()
 
         on_change(self.root, at_the_lock)

@@ -167,23 +167,30 @@ def test_raising_starts_again_when_the_branch_moves_and_gives_up_in_the_end(plac
 # --- what may leave -----------------------------------------------------------------------------------------------------------
 
 
-def private_commit(place: Place) -> str:
-    """A commit of the private instance that holds a draft, in the actor's clone."""
+def private_commit(place: Place, files: dict[str, bytes]) -> str:
+    """A commit of the private instance, in the actor's clone; its message is private too."""
     return str(
         place.git.compose(
-            parents=[], base_tree="", changes={"drafts/handbook/secret/index.md": b"a private sentence"}, message="draft",
-            author="editor", email="editor@example.org", at=at(),
+            parents=[], base_tree="", changes=files, message="a private sentence", author="editor", email="editor@example.org",
+            at=at(),
         )
     )  # fmt: skip
 
 
+PRIVATE = {
+    "a draft": {"drafts/handbook/secret/index.md": b"a private sentence"},
+    "only its message": {"index.html": b"home of second"},
+}
+
+
+@pytest.mark.parametrize("what", PRIVATE)
 @pytest.mark.parametrize("joined", [False, True])
 @pytest.mark.parametrize("live", [False, True])
-def test_a_private_draft_in_the_lineage_never_leaves(place: Place, joined: bool, live: bool) -> None:
+def test_a_private_commit_in_the_lineage_never_leaves(place: Place, joined: bool, live: bool, what: str) -> None:
     first, second = place.release("first"), place.release("second")
     if live:
         place.publish(first, "", 1)
-    private = private_commit(place)
+    private = private_commit(place, PRIVATE[what])
     objects = run_git(place.remote, "count-objects", "-v")
 
     def compose(*, parents: Sequence[str], **others: Any) -> str:

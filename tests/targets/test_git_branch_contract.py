@@ -23,6 +23,7 @@ STATE = "refs/heads/publisher-state"
 
 class RepositoryArena:
     takes_claims = True
+    moments = ("compose", "push")
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -45,12 +46,12 @@ class RepositoryArena:
     def _over(self, git: Any, site: str = SITE) -> Any:
         return GitBranchTarget(git=git, remote=str(self.remote), ref=REF, joined=False, site=site, now=at)
 
-    def stopping_actor(self, stop: Callable[[], None]) -> Any:
-        def before_the_push(when: str, method: str, nth: int) -> None:
-            if (when, method) == ("before", "push"):
+    def stopping_actor(self, moment: str, stop: Callable[[], None]) -> Any:
+        def before_it(when: str, method: str, nth: int) -> None:
+            if (when, method) == ("before", moment):
                 stop()
 
-        return self._over(WatchedGit(self._clone(), before_the_push))
+        return self._over(WatchedGit(self._clone(), before_it))
 
     def dying_actor(self, nth: int, die: Callable[[], None]) -> Any:
         return self._over(WatchedGit(self._clone(), lambda when, method, count: die() if count == nth else None))
