@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from publisher.cli.main import VERBS, cli
 from publisher.domain.ledger_events import EventType
 from publisher.forge.reasons import REASONS
 from publisher.sitebuilder.theme import PAGES, default_theme
+from publisher.targets import git_branch
+from publisher.targets.directory import DirectoryTarget
 from tests.support import codes
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -124,6 +127,19 @@ def test_every_template_and_word_stands_in_themes() -> None:
     assert [name for name in default_theme() if f"`{name}`" not in told] == []
 
 
+def test_each_targets_own_guarantee_stands_in_guarantees() -> None:
+    told = " ".join(text_of("guarantees.md").split())
+    assert [words for words in (DirectoryTarget.guarantee, git_branch.JOINED, git_branch.APART) if words not in told] == []
+
+
+def test_every_dependency_has_its_reason() -> None:
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    wanted = [*listed["project"]["dependencies"], *listed["project"]["optional-dependencies"]["github"]]
+    wanted += [item for group in listed["dependency-groups"].values() for item in group]
+    names = [re.split(r"[<>=]", item)[0].lower() for item in wanted]
+    require_same([name.lower() for name in rows(text_of("dependencies.md"))], set(names))
+
+
 # --- links and words ------------------------------------------------------------------------------------------------------------
 
 
@@ -133,7 +149,9 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", [pytest.param(page, id=page.relative_to(ROOT).as_posix()) for page in PAGES_CHECKED if page.exists()])
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, id=page.relative_to(ROOT).as_posix()) for page in PAGES_CHECKED if page.exists()]
+)
 def test_links_lead_somewhere(page: Path) -> None:
     broken = []
     for target in LINK.findall(FENCED.sub("", page.read_text("utf-8"))):

@@ -118,16 +118,15 @@ def _parsed(text: str) -> date:
 
 def _ask_again(wired: Wired, tips: Tips, name: str) -> dict[str, Any]:
     from publisher.engine.deciding import standing_plan
-    from publisher.engine.people import plan_in
-    from publisher.engine.requesting import ask_again
+    from publisher.engine.people import ask_again, plan_in
 
     view = view_of(wired, tips, site_of_plan(name))
     plan = standing_plan(plan_in(view, name))
-    number, path = ask_again(wired.doors(), view, view.plans[name])
+    asked = ask_again(wired.doors(), view, name)
     return {
-        "request": number,
+        "request": asked["request"],
         "plans": [{"plan": plan.path, "revision": plan.revision, "payload": plan.payload, "articles": []}],
-        "files": [path],
+        "files": [f"plans/{asked['path']}.yaml"],
     }
 
 

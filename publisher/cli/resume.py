@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from publisher.cli import output
-from publisher.cli.opening import asked_of, chosen_sites, opened
+from publisher.cli.pausing import decide
 from publisher.cli.verb import Verb
 
 
@@ -17,11 +16,4 @@ def command(context: click.Context, site: str, reason: str) -> int:
     """Resume a site. It publishes nothing by itself: a date whose approval expired meanwhile is a decision of yours."""
     from publisher.engine import people
 
-    with opened(context) as wired:
-        (name,) = chosen_sites(wired, wired.store.refresh(), site)
-        view = people.resume(wired.doors(), name, reason)
-    if asked_of(context).as_json:
-        output.say_json({"schema": "publisher.decision/1", "site": name, "paused": view.controls.paused})
-    else:
-        output.say(f"{name} is " + ("paused: nothing new begins" if view.controls.paused else "not paused"))
-    return 0
+    return decide(context, site, reason, people.resume)

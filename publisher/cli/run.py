@@ -17,7 +17,7 @@ from publisher.errors import EXIT_LATER, EXIT_OK, EXIT_PERSON, EXIT_UNKNOWN, Ref
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
-    from publisher.engine.running import PlanOutcome, SiteOutcome
+    from publisher.engine.outcomes import PlanOutcome, SiteOutcome
     from publisher.wiring import Wired
 
 POLL = 2.0

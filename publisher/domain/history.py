@@ -1,17 +1,18 @@
 """What has happened to one plan: the fold of its ledger events.
 
 Facts are kept apart (prepared, built, intended, deployed, confirmed, told), so that "half done" can be said. The states of the
-tasks follow from the same events through the one transition table.
+tasks follow from the same events through the one transition table. Each approval names the steps that it is for, so that an
+earlier revision's records keep the meaning they had.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from publisher.domain.ledger_events import FIRST_PREV, Event, EventType
-from publisher.domain.lines import Step
+from publisher.domain.lines import Step, steps_of
 from publisher.domain.tasks import CREATED, CREATED_NEEDS_GATE, IllegalTransition, Signal, State, move
 
 
@@ -182,16 +183,14 @@ def unwritten(kind: str, steps: tuple[Step, ...]) -> History:
     return History(kind=kind, steps=steps, states=states)
 
 
-def fold(kind: str, steps: tuple[Step, ...], events: Iterable[Event]) -> History:
-    """The history that the events amount to. ``IllegalTransition`` when they do not follow the table."""
-    history = unwritten(kind, steps)
-    for event in events:
-        history = apply(history, event)
-    return history
+def with_steps(history: History, steps: tuple[Step, ...]) -> History:
+    """The history of a plan that goes through these steps: those it had keep their states."""
+    fresh = unwritten(history.kind, steps).states
+    return replace(history, steps=steps, states={name: history.states.get(name, state) for name, state in fresh.items()})
 
 
 def apply(history: History, event: Event) -> History:
-    """One event further."""
+    """One event further. ``IllegalTransition`` when it does not follow from those before."""
     history = replace(history, events=event.n, chain=event.line_digest, last_at=event.at)
     rule = FACTS.get(event.type)
     if rule:
@@ -213,11 +212,10 @@ def _signal_steps(history: History, event: Event) -> History:
 
 def _require_turn(history: History, step: str) -> None:
     """Nothing begins or succeeds before every step above it has succeeded."""
-    for name, state in history.states.items():
-        if name == step:
-            return
-        if state is not State.SUCCEEDED:
-            raise IllegalTransition(f"{step} has a record while {name} is {state}")
+    names = list(history.states)
+    for name in names[: names.index(step)]:
+        if history.states[name] is not State.SUCCEEDED:
+            raise IllegalTransition(f"{step} has a record while {name} is {history.states[name]}")
 
 
 def _state(history: History, step: str) -> State:
@@ -239,6 +237,8 @@ def _running(history: History, step: str) -> History:
 
 def _approved(history: History, event: Event) -> History:
     gate = event.fields.get("gate", "plan")
+    if gate == "plan" and event.fields.get("steps"):
+        history = with_steps(history, steps_of(history.kind, tuple(event.fields["steps"])))
     states = dict(history.states)
     for step in history.steps:
         if step.gate == gate and states[step.name] is State.BLOCKED:

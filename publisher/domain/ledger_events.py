@@ -1,4 +1,4 @@
-"""The ledger: event types, the line format, and ``fold(events)`` → what has happened.
+"""The ledger: event types and the line format. ``history.apply`` says what an event makes true.
 
 Rules:
 * a ledger file has one JSON event a line, numbered from 1, each naming the digest of the line before (``prev``);
@@ -48,7 +48,8 @@ class EventType(StrEnum):
     REVISED = "revised"
     REVISION_REFUSED = "revision-refused"
     REQUESTED = "requested"
-    """A gate file was proposed: ``gate``, ``number`` (of the file), ``request``, ``path``, ``payload``."""
+    """A gate file was proposed, by a run or by a person who asks again: ``gate``, ``number`` (of the file), ``request``, ``path``,
+    ``payload``."""
     PREPARED = "prepared"
     BUILT = "built"
     DEPLOY_INTENT = "deploy-intent"
@@ -81,6 +82,7 @@ WITHOUT_CLAIM = frozenset(
         EventType.CANCELED,
         EventType.RETRIED,
         EventType.SETTLED,
+        EventType.REQUESTED,
         EventType.NOTICED,
     }
 )

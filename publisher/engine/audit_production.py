@@ -159,7 +159,7 @@ class ProductionCheck:
         same = 0
         for item in self.deployed:
             if item not in self._built_here():
-                self._found.unproven("not-built-here", item.where, "this release was public before publisher built the site")
+                self._found.unproven("baseline", item.where, "this release was public before publisher built the site")
         for item in self._built_here():
             with self._found.reading(item.where):
                 made = assembler.build(item.content, Presentation(**item.deployment.presentation))

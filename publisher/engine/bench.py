@@ -74,6 +74,9 @@ class RunBench:
         self.site: Site = journal.view.site
         self.instance: Instance = journal.view.instance
         self.approval: Approval | None = view.approval()
+        gate = next((step.gate for step in view.plan.steps if step.name == decision.step), "")
+        found = {name: view.approval(name) for name in (PLAN_GATE, gate) if name}
+        self._merges = {name: approval.merge if approval else "" for name, approval in found.items()}
         self.fence: Fence = journal.fence
         self.reads = doors.reads
         self.builder = doors.builder
@@ -112,7 +115,7 @@ class RunBench:
         self._journal.commit(subject, decision=self._decision, payload=self.plan.payload, joined=joined, fact=fact)
 
     def require_still_allowed(self) -> None:
-        self._journal.require_still_allowed(self._decision, self.plan.payload, self.approval.merge if self.approval else "")
+        self._journal.require_still_allowed(self._decision, self.plan.payload, self._merges)
 
     def outgoing(self) -> Mapping[str, bytes]:
         return self._journal.outgoing()

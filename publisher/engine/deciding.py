@@ -253,7 +253,7 @@ def _gate_state(view: PlanView, site: SiteView, now: datetime, gate: str, subjec
     if latest is None:
         return _ask(view, site, gate, subject, 1, now)
     if latest.window is None:
-        return _no_approval(view, refusal_of(view, gate))
+        return _waiting(view, site, gate, latest.number) or _no_approval(view, refusal_of(view, gate))
     standing = latest.window.standing(now)
     if standing is Standing.VALID:
         return None
@@ -271,7 +271,7 @@ def _gate_state(view: PlanView, site: SiteView, now: datetime, gate: str, subjec
 def _expired(view: PlanView, site: SiteView, gate: str, subject: str, number: int, now: datetime) -> Decision:
     plan = standing_plan(view)
     missed = plan.kind is Kind.PUBLICATION and business_date(now, plan.zone) > plan.day
-    if gate == PLAN_GATE and missed:
+    if gate == PLAN_GATE and missed and not _waiting(view, site, gate, number):
         command = f'{_again(view)}, or publisher skip {plan.day} --site {plan.site} --reason "…"'
         return _person(view, "missed", f"{plan.day} passed without a run under a valid approval", command)
     return _ask(view, site, gate, subject, number + 1, now)
@@ -279,18 +279,25 @@ def _expired(view: PlanView, site: SiteView, gate: str, subject: str, number: in
 
 def _ask(view: PlanView, site: SiteView, gate: str, subject: str, number: int, now: datetime) -> Decision:
     """A request for this gate: proposed once, then a person's."""
+    if waiting := _waiting(view, site, gate, number - 1):
+        return waiting
     asked = [item for item in view.history.requests if item.gate == gate and item.number >= number]
     if asked:
-        request = asked[-1].request
-        if request in site.tips.requests:
-            return _person(view, "approval-absent", f"request {request} waits for a decision", f"publisher approve {request}")
         # The branch is gone and neither an approval nor a rejection stands on the default branch.
-        return _person(view, "request-closed", f"request {request} was closed without a decision", _again(view))
+        return _person(view, "request-closed", f"request {asked[-1].request} was closed without a decision", _again(view))
     return Decision(
         plan=view.path, act=Act.REQUEST, step=_next(view), who=Who.RUN, code="approval-needed",
         what=f"gate {gate} of {view.path} needs a decision", command="publisher run", gate=gate, subject=subject,
         exit_code=EXIT_PERSON,
     )  # fmt: skip
+
+
+def _waiting(view: PlanView, site: SiteView, gate: str, number: int) -> Decision | None:
+    """The newest request for a gate after its ``number``-th file, while it is open."""
+    asked = [item.request for item in view.history.requests if item.gate == gate and item.number > number]
+    if not asked or asked[-1] not in site.tips.requests:
+        return None
+    return _person(view, "approval-absent", f"request {asked[-1]} waits for a decision", f"publisher approve {asked[-1]}")
 
 
 def _no_approval(view: PlanView, refusal: NoApproval | None) -> Decision:

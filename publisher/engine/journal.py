@@ -10,6 +10,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -225,17 +226,17 @@ class Journal:
                 next=again.command or "publisher status",
             )  # fmt: skip
 
-    def require_still_allowed(self, decision: Decision, payload: str, merge: str) -> None:
+    def require_still_allowed(self, decision: Decision, payload: str, merges: Mapping[str, str]) -> None:
         """One more look at the remote between an intent and its switch.
 
-        The claim must still be this run's, and plan, approval and controls must still allow the deploy that was intended.
+        The claim must still be this run's, and plan, approvals and controls must still allow the deploy that was intended.
+        ``merges`` names, by gate, the merges whose approvals it was intended under.
         """
         seen = self._load(self._records.refresh())
         self._base = self.view = seen
         if self.fence:
             require_mine(seen.standing, self.fence)
         plan = seen.plans.get(decision.plan)
-        approval = plan.approval() if plan else None
         found = plan.found.payload if plan and plan.found else ""
         if found != payload:
             now_has = short(found) if found else "no such file"
@@ -247,11 +248,22 @@ class Journal:
             raise StoppedForSafety(
                 "paused", "the site was paused before the switch", next="publisher status", plan=decision.plan
             )
-        if approval is None or (merge and approval.merge != merge):
+        standing = {gate: plan.approval(gate) if plan else None for gate in merges}
+        if any(approval is None or approval.merge != merges[gate] for gate, approval in standing.items()):
             raise StoppedForSafety(
                 "approval-changed", "the approval that this deploy was intended under no longer stands", plan=decision.plan,
                 next="publisher status",
             )  # fmt: skip
+
+    def require_claim(self) -> None:
+        """A look at the remote before anything is said outside: a holder that was superseded says nothing.
+
+        An unreachable remote takes nothing away: being told twice does less harm than not being told.
+        """
+        if self.fence is None:
+            return
+        with suppress(ComeBackLater):
+            require_mine(self._load(self._records.refresh()).standing, self.fence)
 
     def now(self) -> datetime:
         return self._clock.now()

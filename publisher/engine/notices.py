@@ -6,8 +6,8 @@ run fifty times speaks once, and a person's retry that fails again speaks once m
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from publisher.domain.fingerprint import short
 from publisher.domain.ledger_events import EventType
@@ -15,30 +15,36 @@ from publisher.domain.wording import recovered, stopped
 from publisher.engine.bench import Doors
 from publisher.engine.deciding import Decision, Who, decisions
 from publisher.engine.journal import Journal
+from publisher.engine.outcomes import PlanOutcome, SiteOutcome
 from publisher.engine.site_view import PlanView
 from publisher.errors import Refusal
-
-if TYPE_CHECKING:
-    from publisher.engine.running import PlanOutcome, SiteOutcome
 
 # What a person did on purpose, or what the clock ends, is no news.
 NO_NEWS = frozenset({"over", "paused", "not-due", "skipped"})
 
 
 def speak(doors: Doors, journal: Journal, outcome: SiteOutcome) -> None:
-    """Says what is new about the site's plans, and notes that it was said."""
-    for decision in decisions(journal.view, doors.clock.now()):
+    """Says what is new about the site's plans, and notes that it was said. Refuses when the claim is another's by now."""
+    news = list(_unsaid(journal, outcome, doors.clock.now()))
+    if news:
+        journal.require_claim()
+    for plan, notice, text in news:
+        try:
+            doors.alerts.say(f"{plan}/{notice}", text)
+        except Refusal as silent:
+            # A notice that nobody got is not recorded, so that the next run says it; the run itself goes on.
+            doors.progress(f"a notice about {plan} was not delivered [{silent.code}]")
+            continue
+        journal.note(plan, EventType.NOTICED, {"notice": notice})
+
+
+def _unsaid(journal: Journal, outcome: SiteOutcome, now: datetime) -> Iterator[tuple[str, str, str]]:
+    """(plan, notice, text) of everything that the ledger does not record as said."""
+    for decision in decisions(journal.view, now):
         view = journal.view.plans[decision.plan]
-        done = outcome.plans.get(decision.plan)
-        notice, text = _news(view, decision, done, doors.clock.now())
+        notice, text = _news(view, decision, outcome.plans.get(decision.plan), now)
         if notice and notice not in view.history.notices:
-            try:
-                doors.alerts.say(f"{decision.plan}/{notice}", text)
-            except Refusal as silent:
-                # A notice that nobody got is not recorded, so that the next run says it; the run itself goes on.
-                doors.progress(f"a notice about {decision.plan} was not delivered [{silent.code}]")
-                continue
-            journal.note(decision.plan, EventType.NOTICED, {"notice": notice})
+            yield decision.plan, notice, text
 
 
 def _news(view: PlanView, decision: Decision, done: PlanOutcome | None, now: datetime) -> tuple[str, str]:

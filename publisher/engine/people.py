@@ -1,4 +1,4 @@
-"""People's decisions as ledger events: retry, settle, cancel, skip, pause, resume. They carry no claim.
+"""People's decisions as ledger events: ask again, retry, settle, cancel, skip, pause, resume. They carry no claim.
 
 Rules:
 * a decision names who and why; it is refused, with the reason, where the table of states does not allow it;
@@ -16,6 +16,7 @@ from publisher.domain.business_calendar import parse_date
 from publisher.domain.history import deploy_step
 from publisher.domain.ledger_events import EventType, NewEvent
 from publisher.domain.tasks import State
+from publisher.engine import requesting
 from publisher.engine.bench import Doors
 from publisher.engine.running import require_ledger
 from publisher.engine.site_view import PlanView, SiteView, load
@@ -53,6 +54,18 @@ def plan_in(view: SiteView, path: str) -> PlanView:
     if path not in view.plans:
         raise UsageProblem("no-such-plan", f"there is no plan {path}", next="publisher status", plan=path)
     return view.plans[path]
+
+
+def ask_again(doors: Doors, site: SiteView, path: str) -> dict[str, Any]:
+    """Asks for a plan's approval once more and records that, since a rejected request never reaches the tree."""
+    fields = requesting.ask_again(doors, site, plan_in(site, path))
+
+    def decide(view: SiteView) -> dict[str, list[NewEvent]]:
+        known = [item.request for item in plan_in(view, path).history.requests]
+        return {} if fields["request"] in known else {path: [NewEvent(type=EventType.REQUESTED, fields=fields)]}
+
+    record(doors, site.site.id, f"Ask again for {path} (request {fields['request']})", decide)
+    return fields
 
 
 def pause(doors: Doors, site: str, reason: str) -> SiteView:

@@ -54,6 +54,7 @@ class Planner:
         self.policy: Policy = self.reads.policy(tips.default, site)
         self.requests = {item.number: item for item in self.forge.open_requests(tips)}
         self.requested: dict[str, tuple[int, Plan]] = {}
+        self.proposed: list[Plan] = []
         for request in self.requests.values():
             self._note_requested(request)
         self.taken: dict[str, str] = dict.fromkeys(self.view.production.content.texts, "public")
@@ -61,7 +62,8 @@ class Planner:
         self.counts: dict[str, int] = {}
         for text in self.view.production.content.texts.values():
             self._count(text.category)
-        for plan in (*self._live_plans(), *(plan for _, plan in self.requested.values())):
+        # Of two requests for one date only one is brought up to date, and the articles of both are spoken for.
+        for plan in (*self._live_plans(), *self.proposed):
             self._take(plan)
 
     def _note_requested(self, request: OpenRequest) -> None:
@@ -75,6 +77,7 @@ class Planner:
                     continue
                 if plan:
                     self.requested[name] = (request.number, plan)
+                    self.proposed.append(plan)
 
     def _live_plans(self) -> Sequence[Plan]:
         """A plan whose file was deleted is live until a person cancels it."""
@@ -192,9 +195,6 @@ class Planner:
             if not draft.draft_mark:
                 drafts[draft.id] = draft
         return drafts
-
-    def _draft(self, source: str) -> Draft:
-        return self.reads.draft(self.view.tips.drafts, source)
 
     def _short(self, short_queue: ShortQueue) -> Refusal:
         of = f" of category {short_queue.category}" if short_queue.category else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from publisher.domain.gates import PLAN_GATE, GateFile, gate_file
 from publisher.domain.lines import Step
 from publisher.domain.plan import Kind
@@ -29,17 +31,17 @@ def fields_of(gate: GateFile, request: int) -> dict[str, object]:
     return {"gate": gate.gate, "number": gate.number, "request": request, "path": gate.path, "payload": gate.payload}
 
 
-def ask_again(doors: Doors, site: SiteView, view: PlanView) -> tuple[int, str]:
-    """A person's wish to have an expired or refused approval decided once more: (request, file path)."""
+def ask_again(doors: Doors, site: SiteView, view: PlanView) -> dict[str, object]:
+    """A person's wish to have an expired or refused approval decided once more: the fields of its ``requested`` record."""
     if view.history.deployed or view.history.over:
         raise NeedsPerson("already-done", f"{view.path} needs no approval any more", next=f"publisher status {view.path}")
     gate, subject = _wanted(view)
-    gate_request = next_gate_file(view, gate, subject)
-    # A request that is open already is found by its marker: asking twice does not make two.
+    # A request that is open already is found: asking twice does not make two.
     pending = [item for item in view.history.requests if item.gate == gate and item.request in site.tips.requests]
     if pending:
-        return pending[-1].request, f"plans/{pending[-1].path}.yaml"
-    return open_gate(doors, site, gate_request), f"plans/{gate_request.path}.yaml"
+        return asdict(pending[-1])
+    gate_request = next_gate_file(view, gate, subject)
+    return fields_of(gate_request, open_gate(doors, site, gate_request))
 
 
 def _wanted(view: PlanView) -> tuple[str, str]:

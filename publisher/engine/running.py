@@ -9,7 +9,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,54 +22,21 @@ from publisher.engine.bench import Doors, RunBench, approvals_to_record
 from publisher.engine.deciding import Act, Decision, Who, decide, decisions, standing_plan
 from publisher.engine.journal import Journal
 from publisher.engine.notices import speak
+from publisher.engine.outcomes import PlanOutcome, SiteOutcome
 from publisher.engine.requesting import fields_of, next_gate_file, open_gate
 from publisher.engine.site_view import SiteView, load, rejected
 from publisher.errors import (
-    EXIT_OK,
     Bug,
     ComeBackLater,
     OutcomeUnknown,
     Refusal,
     StoppedForSafety,
-    worst,
 )
 
 # Refusals after which this run must not write anything more for the site.
 CLAIM_IS_GONE = frozenset({"claim-lost", "claim-released", "epoch-changed", "ledger-moved", "record-unknown", "claims-corrupt"})
 # Refusals that are no failure of a step: the world changed, and the next decision says what to do.
 NOT_A_FAILURE = frozenset({"decision-changed", "plan-changed", "paused", "approval-changed", "clocks-apart", "clock-behind"})
-
-
-@dataclass(kw_only=True)
-class PlanOutcome:
-    """What a run did for one plan, and where it stands now."""
-
-    plan: str
-    did: list[str] = field(default_factory=list)
-    decision: Decision | None = None
-    problem: Refusal | None = None
-
-    @property
-    def exit_code(self) -> int:
-        if self.problem:
-            return self.problem.exit_code
-        return self.decision.exit_code if self.decision else EXIT_OK
-
-
-@dataclass(kw_only=True)
-class SiteOutcome:
-    """A run of one site. ``problem`` is set when the site as a whole could not be run (busy, unreachable, no ledger)."""
-
-    site: str
-    plans: dict[str, PlanOutcome] = field(default_factory=dict)
-    pushes: int = 0
-    problem: Refusal | None = None
-    view: SiteView | None = None
-
-    @property
-    def exit_code(self) -> int:
-        codes = [outcome.exit_code for outcome in self.plans.values()]
-        return worst([*codes, self.problem.exit_code] if self.problem else codes)
 
 
 def run_site(doors: Doors, site_id: str, only: str = "", acts: frozenset[Act] = frozenset(Act)) -> SiteOutcome:
@@ -282,13 +248,24 @@ class SiteRun:
         if lost or (self.outcome.problem and self.outcome.problem.code in CLAIM_IS_GONE):
             self._summarise()
             return
-        speak(self._doors, journal, self.outcome)
+        try:
+            speak(self._doors, journal, self.outcome)
+        except StoppedForSafety as superseded:
+            self._blame(superseded)
+            raise
         if journal.fence:
             journal.release_claim()
         if journal.pending:
             last = next(reversed(self.outcome.plans), "")
             closing = Decision(plan=last, who=Who.RUN, code="closing", what="")
             journal.commit(_subject(self._site_id, self.outcome), decision=closing, fact=True)
+        self._summarise()
+
+    def _blame(self, lost: StoppedForSafety) -> None:
+        """What a superseded run stumbled over is the doing of whoever came after it."""
+        for outcome in self.outcome.plans.values():
+            if outcome.problem:
+                outcome.problem = lost
         self._summarise()
 
     def _summarise(self) -> None:

@@ -15,10 +15,10 @@ from publisher.domain.approval import Approval, ApprovalRules, NoApproval, Rejec
 from publisher.domain.claim import Standing, fold_claims
 from publisher.domain.controls import Controls, fold_controls
 from publisher.domain.gates import PLAN_GATE, GateFile, subject_of
-from publisher.domain.history import History, Prepared, apply, public_text_of, unwritten
+from publisher.domain.history import History, Prepared, apply, public_text_of, unwritten, with_steps
 from publisher.domain.instance import Instance, Site
 from publisher.domain.ledger_events import Event, EventType
-from publisher.domain.lines import Step, steps_of
+from publisher.domain.lines import steps_of
 from publisher.domain.plan import Kind, Plan
 from publisher.domain.site_content import Deployment, Production, deployment_of, production
 from publisher.domain.tasks import IllegalTransition
@@ -145,7 +145,7 @@ def load(reads: ReadsRepository, forge: ReadsForge, tips: Tips, site_id: str, *,
     plans = {}
     for path in sorted({*histories, *files}):
         history = histories.get(path)
-        plans[path] = _plan_view(reads, forge, tips, path, history, events.get(path, ()), files.get(path), gates, judge)
+        plans[path] = _plan_view(reads, forge, tips, path, history, files.get(path), gates, judge)
     return SiteView(
         tips=tips, instance=instance, site=site, rules=forge.rules(tips.default), events=events, plans=plans,
         has_ledger=any(name.startswith(f"{site_id}/claims/") for name in events),
@@ -165,15 +165,9 @@ def site_of(instance: Instance, site_id: str) -> Site:
 
 
 def _history(path: str, events: tuple[Event, ...]) -> History:
-    kind = kind_of(path)
-    assert kind is not None
-    with _well_formed(path, 1):
-        steps = steps_of(str(kind), _steps_named(events, kind))
-    return _folded(path, str(kind), steps, events)
-
-
-def _folded(path: str, kind: str, steps: tuple[Step, ...], events: Iterable[Event]) -> History:
-    history = unwritten(kind, steps)
+    """The fold of a plan's file. Its approvals name its steps, so that a closed plan's own file need not be opened."""
+    kind = str(kind_of(path))
+    history = unwritten(kind, steps_of(kind))
     for event in events:
         with _well_formed(path, event.n):
             history = apply(history, event)
@@ -192,21 +186,12 @@ def _well_formed(path: str, line: int) -> Iterator[None]:
         ) from None  # fmt: skip
 
 
-def _steps_named(events: tuple[Event, ...], kind: Kind) -> tuple[str, ...]:
-    """The steps as the plan's last approval recorded them, so that a closed plan's file need not be opened."""
-    for event in reversed(events):
-        if event.type is EventType.APPROVED and "steps" in event.fields:
-            return tuple(event.fields["steps"])
-    return ()
-
-
 def _plan_view(
     reads: ReadsRepository,
     forge: ReadsForge,
     tips: Tips,
     path: str,
     history: History | None,
-    events: tuple[Event, ...],
     file: PlanFile | None,
     gates: tuple[GateFile, ...],
     judge: bool,
@@ -220,7 +205,8 @@ def _plan_view(
     if history is None:
         history = unwritten(str(kind_of(path)), plan.steps if plan else steps_of(str(kind_of(path))))
     elif plan and history.steps != plan.steps:
-        history = _folded(path, history.kind, plan.steps, events)
+        # Nothing of this payload is recorded yet, or its approval was recorded before approvals named steps.
+        history = with_steps(history, plan.steps)
     asked: dict[str, tuple[Asked, ...]] = {}
     if judge and found and not history.over:
         asked = _asked(forge, tips, found, gates, history)

@@ -11,16 +11,17 @@ from publisher.workers import confirm, deploy, prepare
 
 
 def build(bench: Bench) -> None:
-    """Prepared, built and recorded; put on the staging target, so that the gate's reviewer can see it."""
+    """Prepared, built, put on the staging target, so that the gate's reviewer can see it, and then recorded."""
     prepare.work(bench)
     made = building.make(bench)
-    bench.commit(f"{bench.site.id} launch: built release {short(made.id)}")
     if bench.staging:
         live = bench.staging.look()
         if live.release != made.id:
             bench.progress("putting the release on staging")
             bench.staging.store(made)
             bench.staging.switch(made, base=live.release, fence=bench.fence)
+    # Recorded last: whoever finds the record finds the release on staging.
+    bench.commit(f"{bench.site.id} launch: built release {short(made.id)}")
 
 
 def release(bench: Bench) -> None:

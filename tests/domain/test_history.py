@@ -21,9 +21,9 @@ from publisher.domain.history import (
     Trouble,
     apply,
     deploy_step,
-    fold,
     public_text_of,
     unwritten,
+    with_steps,
 )
 from publisher.domain.ledger_events import FIRST_PREV, EventType
 from publisher.domain.plan import Plan
@@ -41,6 +41,7 @@ from tests.support.values import (
     deployed,
     event,
     failed,
+    fold,
     history_of,
     intended,
     launch,
@@ -150,6 +151,34 @@ def test_a_plans_own_approval_opens_no_other_gate() -> None:
     whole = launch(steps=None)
     assert states(whole, approved(whole)) == "qbbqqbqqqbqqq"
     assert states(whole, approved(whole), approved(whole, "G1")) == "qqbqqbqqqbqqq"
+
+
+def test_an_approval_names_the_steps_it_is_for_and_older_records_keep_theirs() -> None:
+    whole, short = launch(steps=None), launch()
+    failed_first = (approved(whole), failed("domain-check"))
+    again = revised_to(short.payload, whole)
+    assert states(short, *failed_first) == "fqbqqbqqqbqqq"
+    assert states(short, *failed_first, again) == "qbbqbbqqqbqqq"
+    assert states(short, *failed_first, again, *up_to("built", short)) == "sb"
+
+
+def test_an_approval_that_names_no_steps_leaves_the_line_as_it_is() -> None:
+    kind, fields = approved(PLAN)
+    bare = {name: value for name, value in fields.items() if name != "steps"}
+    assert states(PLAN, (kind, bare)) == states(PLAN, (kind, {**bare, "steps": []})) == "qqqqq"
+
+
+def test_a_gates_approval_changes_no_steps() -> None:
+    kind, fields = approved(launch(), "G3")
+    assert states(launch(), approved(launch()), (kind, {**fields, "steps": ["build"]})) == "qq"
+
+
+def test_steps_that_stay_keep_their_states() -> None:
+    history = with_steps(history_of(PLAN, *up_to("confirmed", PLAN)), publication(announce=None).steps)
+    assert [state[0] for state in history.states.values()] == ["s"] * 4
+    assert history.over
+    back = with_steps(history, PLAN.steps)
+    assert (back.next_step, back.over) == (PLAN.steps[-1], False)
 
 
 # --- sequences that cannot be ------------------------------------------------------------------------------------------------------

@@ -80,7 +80,9 @@ def test_waiting_for_an_approval(instance: Instance) -> None:
     time.sleep(1.5)
     assert waiting.poll() is None
     assert not instance.public.exists()
-    instance.driven("reviewer", "approve", str(again["proposed"][0]["request"]), "--yes", now="2026-03-01T09:01:00+08:00", check=0)
+    instance.driven(
+        "reviewer", "approve", str(again["proposed"][0]["request"]), "--yes", now="2026-03-01T09:01:00+08:00", check=0
+    )
     out, err = waiting.communicate(timeout=90)
     assert waiting.returncode == 0, err
     assert "confirmed" in out
@@ -126,6 +128,8 @@ def test_every_verb_has_help_with_examples(verb: str) -> None:
 
 
 def test_outside_an_instance(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "publisher", "status"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-m", "publisher", "status"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 3
     assert "next:" in done.stderr

@@ -94,7 +94,12 @@ def test_preview_works_on_a_read_only_mount(instance: Instance, tmp_path: Path) 
     try:
         subprocess.run(["mount", "-o", "remount,ro,bind", str(mounted)], check=True)
         done = subprocess.run(
-            instance.command("preview", "--json"), cwd=mounted, env=instance.env("ci"), capture_output=True, text=True, timeout=120
+            instance.command("preview", "--json"),
+            cwd=mounted,
+            env=instance.env("ci"),
+            capture_output=True,
+            text=True,
+            timeout=120,
         )
         assert done.returncode == 0, done.stderr
         assert "blog/daily/2026/2026-03-01" in done.stdout

@@ -638,7 +638,7 @@ def test_unapproved_rules_are_a_warning_and_do_not_count(world):
 # --- a restored ledger ---------------------------------------------------------------------------------------------------------------
 
 
-def restored(world, *, plans):
+def restored(world, *, plans, presentation=None):
     """The ledger of a restore: a new epoch, a baseline of what is public, and the plans that were found public."""
     steps = world.steps()
     built = find(steps, FIRST, "built")
@@ -646,7 +646,7 @@ def restored(world, *, plans):
     epoch = event("epoch", epoch=2, epoch_id="a" * 32, reason="restored", at="2026-01-06T01:00:00Z")
     baseline = event(
         "baseline", deployment=1, release=built["release"], why="restored", puts=puts, withdraws=[],
-        presentation=built["presentation"],
+        presentation=built["presentation"] if presentation is None else presentation,
     )  # fmt: skip
     tip = world.tip("main")
     found = {
@@ -667,6 +667,13 @@ def test_what_a_baseline_lists_without_a_plan_is_not_proven(world):
         ("baseline", "blog/article-0003/"),
     ]
     assert [row["plan"] for row in report.sites[0].articles] == [None, None]
+
+
+def test_a_release_that_something_else_had_made_cannot_be_built_again(world):
+    restored(world, plans=[FIRST], presentation={})
+    report = world.audit(rebuild=True)
+    assert report.problems == [] and report.counts["releases_built_again"] == 0
+    assert [(f.code, f.where) for f in report.not_proven] == [("baseline", "ledger/blog/baseline/0002.jsonl:1:1")]
 
 
 def test_a_restored_plan_is_proven_by_its_own_merge(world):

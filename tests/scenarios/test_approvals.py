@@ -107,10 +107,10 @@ def copied_to_another_date(forger: Forger, path: str) -> None:
 def recorded_by_hand(forger: Forger, path: str) -> None:
     """An ``approved`` record whose chain is right, for a plan that was only pushed."""
     forger.push(path)
-    data = forger.file(path)
+    payload, _ = payload_of(name(path), forger.file(path))
     merge = forger.world.tips().default
     fields = {
-        "gate": "plan", "plan_payload": payload_of(name(path), data)[0], "plan_commit": merge, "payload": payload_of(name(path), data)[0],
+        "gate": "plan", "plan_payload": payload, "plan_commit": merge, "payload": payload,
         "path": name(path), "revision": 1, "steps": ["prepare", "build", "deploy", "confirm"], "by": ["reviewer@example.org"],
         "merged_at": "2026-12-01T00:30:00Z", "merge": merge, "request": 1, "evidence": {"merge": merge},
     }  # fmt: skip

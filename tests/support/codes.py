@@ -123,7 +123,9 @@ def refusals() -> set[tuple[int, str]]:
                 continue
             said = ast.unparse(call.args[0])
             known = literals(call.args[0])
-            assert known or (file, said) in COMPUTED, f"{file}:{call.lineno} computes a code: {said}; COMPUTED must know from what"
+            assert known or (file, said) in COMPUTED, (
+                f"{file}:{call.lineno} computes a code: {said}; COMPUTED must know from what"
+            )
             found |= {(EXITS[name], code) for code in known or COMPUTED[file, said]()}
     return found
 
@@ -132,7 +134,9 @@ def refusals() -> set[tuple[int, str]]:
 
 DECIDING = "engine/deciding.py"
 _POSITIONS = {"_person": 1, "_input": 1, "_nothing": 1, "_run": 3}
-_PASSED_ON = frozenset({"history.failed.code", "problem.code", "code", "step.name", "f'{step}-unknown'", "f'approval-{refusal.code}'"})
+_PASSED_ON = frozenset(
+    {"history.failed.code", "problem.code", "code", "step.name", "f'{step}-unknown'", "f'approval-{refusal.code}'"}
+)
 """Expressions that pass on a refusal's code, a step's name or a reason: ``decisions`` adds what they can be, where that is not said."""
 
 

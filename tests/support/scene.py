@@ -177,8 +177,9 @@ class Scene:
                 body: bytes = answer.read()
                 return body
         except urllib.error.HTTPError as error:
-            with error:
-                assert error.code in (404, 410)
+            error.close()
+            if error.code not in (404, 410):
+                raise
             return None
 
     @property

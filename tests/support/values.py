@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from functools import reduce
 from typing import Any
 
 from publisher.domain.approval import Approval, ApprovalRules, NoApproval, Rejection, Subject, window
 from publisher.domain.business_calendar import in_utc
 from publisher.domain.fingerprint import digest
 from publisher.domain.gates import PLAN_GATE
-from publisher.domain.history import History, fold
+from publisher.domain.history import History, apply, unwritten
 from publisher.domain.instance import Instance, Site, TargetSpec
 from publisher.domain.ledger_events import WITHOUT_CLAIM, Event, EventType, NewEvent, encode
+from publisher.domain.lines import Step
 from publisher.domain.plan import Plan, plan_of
 from publisher.engine.site_view import Asked, PlanView, SiteView
 from publisher.ports import Tips
@@ -185,6 +187,10 @@ def up_to(stage: str, plan: Plan) -> tuple[Record, ...]:
         records = [approved(plan), prepared(plan), built(), intended(), deployed(), confirmed(), announced()]
         names = ["approved", "prepared", "built", "intended", "deployed", "confirmed", "announced"]
     return tuple(records[: names.index(stage) + 1]) if stage else ()
+
+
+def fold(kind: str, steps: tuple[Step, ...], events: Iterable[Event]) -> History:
+    return reduce(apply, events, unwritten(kind, steps))
 
 
 def history_of(plan: Plan, *records: Record) -> History:

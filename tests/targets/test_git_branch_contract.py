@@ -47,8 +47,11 @@ class RepositoryArena:
         return GitBranchTarget(git=git, remote=str(self.remote), ref=REF, joined=False, site=site, now=at)
 
     def stopping_actor(self, moment: str, stop: Callable[[], None]) -> Any:
+        stops: list[int] = []
+
         def before_it(when: str, method: str, nth: int) -> None:
-            if (when, method) == ("before", moment):
+            if (when, method) == ("before", moment) and not stops:
+                stops.append(nth)
                 stop()
 
         return self._over(WatchedGit(self._clone(), before_it))

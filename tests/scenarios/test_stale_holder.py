@@ -1,0 +1,114 @@
+"""A run that is stopped (SIGSTOP) and wakes up long after its lease, when a fresh clone has finished its work.
+
+It ends with a refusal and changes nothing: not the ledger, not the target, not what anybody is told.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.support.instance import Instance
+from tests.support.oracle import accept, outside
+from tests.support.stage import DATE, PLAN, Stage, at
+
+Stages = Callable[[str], Stage]
+
+APART = (
+    ("before:records.publish:1", 5, "claimed-meanwhile"),  # about to claim
+    ("after:records.publish:1", 7, "claim-lost"),  # has the claim
+    ("before:target.store:1", 7, "claim-lost"),
+    ("before:records.publish:2", 7, "claim-lost"),  # about to record its intent
+    ("after:records.publish:2", 7, "claim-lost"),  # between intent and switch: the remote is read once more
+    ("before:target.switch:1", 7, "claim-lost"),  # after that reading: the target itself refuses the fence
+    ("after:target.switch:1", 7, "claim-lost"),
+    ("before:records.publish:3", 7, "claim-lost"),  # about to record that it is public and confirmed
+    ("before:channel.send:1", 7, "claim-lost"),
+    ("before:records.publish:5", 7, "claim-lost"),  # about to record the end
+)
+JOINED = tuple(row for row in APART if not row[0].startswith(("before:target", "after:target")))
+CELLS = [
+    *(("directory", *row) for row in APART),
+    *(("same-repository", *row) for row in JOINED),
+    *(("other-repository", *row) for row in APART),
+]
+
+
+@contextmanager
+def stopped(instance: Instance, who: str, boundary: str, now: float) -> Iterator[subprocess.Popen[str]]:
+    """A run of ``who`` that has stopped itself at a boundary; it is woken at the latest when the block is left."""
+    process = instance.start_driven(who, "run", now=at(now), at=f"stop:{boundary}")
+    try:
+        _, status = os.waitpid(process.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status), f"it ended instead of stopping: {process.communicate()}"
+        yield process
+    finally:
+        process.send_signal(signal.SIGCONT)
+        process.communicate(timeout=60)
+
+
+def woken(process: subprocess.Popen[str]) -> tuple[int, str]:
+    process.send_signal(signal.SIGCONT)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out + err
+
+
+def facts(instance: Instance) -> dict[str, str]:
+    """What the world is made of: bytes and modes everywhere, without times and without the file that is locked."""
+    return {
+        name: state.split(" ", 2)[0] + state.rsplit(" ", 1)[-1] if "/" in name else state.split(" ", 1)[-1]
+        for name, state in outside(instance).items()
+        if name != "public/lock"
+    }
+
+
+@pytest.mark.parametrize(("kind", "boundary", "status", "code"), CELLS, ids=lambda value: str(value))
+def test_a_holder_that_wakes_up_late_changes_nothing(stages: Stages, kind: str, boundary: str, status: int, code: str) -> None:
+    stage = stages(kind)
+    instance = stage.restore("approved")
+    with stopped(instance, "ci", boundary, 10) as process:
+        instance.fresh_clone("ci2")
+        instance.driven("ci2", "run", check=0, now=at(60))
+        accept(instance, DATE, first=stage.first, now=at(120))
+        before, tip = facts(instance), instance.remote.head("main")
+        ended, said = woken(process)
+    assert ended == status and f"[{code}]" in said, said
+    assert instance.remote.head("main") == tip
+    assert facts(instance) == before
+    accept(instance, DATE, first=stage.first, now=at(180), who="once-more")
+
+
+@pytest.mark.parametrize("kind", ["directory", "other-repository"])
+def test_a_recovery_that_wakes_up_late_cannot_raise_its_fence(stages: Stages, kind: str) -> None:
+    stage = stages(kind)
+    instance = stage.restore("approved")
+    killed = instance.driven("ci", "run", now=at(10), at="kill:before:target.switch:1")
+    assert killed.returncode == -signal.SIGKILL
+    instance.fresh_clone("ci2")
+    with stopped(instance, "ci2", "before:target.raise_fence:1", 60) as process:
+        instance.fresh_clone("ci3")
+        instance.driven("ci3", "run", check=0, now=at(120))
+        accept(instance, DATE, first=stage.first, now=at(180))
+        before = facts(instance)
+        ended, said = woken(process)
+    assert ended == 7 and "[claim-lost]" in said, said
+    assert facts(instance) == before
+
+
+def test_while_the_lease_lasts_nobody_else_goes_on(stages: Stages) -> None:
+    """The other side of the same coin: before the lease is over, the fresh clone waits."""
+    stage = stages("directory")
+    instance = stage.restore("approved")
+    with stopped(instance, "ci", "after:records.publish:1", 10) as process:
+        tip = instance.remote.head("main")
+        instance.fresh_clone("ci2")
+        done = instance.driven("ci2", "run", now=at(10))
+        assert done.returncode == 5 and "[busy]" in done.stderr and PLAN in done.stderr
+        assert instance.remote.head("main") == tip
+        assert woken(process)[0] == 0
+    accept(instance, DATE, first=stage.first, now=at(120))
