@@ -253,10 +253,6 @@ def _rejected(history: History, event: Event) -> History:
     return _end(replace(history, rejected=(*history.rejected, event.fields["payload"])), Signal.REJECTED)
 
 
-def _canceled(history: History, event: Event) -> History:
-    return _end(history, Signal.CANCELED)
-
-
 def _end(history: History, signal: Signal) -> History:
     states = {
         name: move(state, signal) if state in (State.BLOCKED, State.QUEUED, State.FAILED) else state
@@ -380,7 +376,7 @@ def _noticed(history: History, event: Event) -> History:
 FACTS: dict[EventType, Callable[[History, Event], History]] = {
     EventType.APPROVED: _approved,
     EventType.REJECTED: _rejected,
-    EventType.CANCELED: _canceled,
+    EventType.CANCELED: lambda history, _: _end(history, Signal.CANCELED),
     EventType.REVISED: _revised,
     EventType.REVISION_REFUSED: _revision_refused,
     EventType.REQUESTED: _requested,

@@ -102,11 +102,10 @@ def _day(view: PlanView) -> str:
 
 
 def _over(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
-    if view.history.canceled:
-        return _nothing(view, "over", "canceled; nothing further of it runs")
-    if view.history.over:
-        return _nothing(view, "over", "everything is done and recorded")
-    return None
+    if not view.history.over:
+        return None
+    what = "canceled; nothing further of it runs" if view.history.canceled else "everything is done and recorded"
+    return Decision(plan=view.path, who=Who.NOBODY, code="over", what=what)
 
 
 def _unreadable(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
@@ -115,8 +114,8 @@ def _unreadable(view: PlanView, site: SiteView, now: datetime) -> Decision | Non
 
 def _open_ends(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
     history = view.history
-    if history.unknown and history.unknown.step == deploy_step(history.kind) and not history.deployed:
-        return _settle(view, history.unknown.step, "it is not known whether the release became public")
+    if _deploy_is_unknown(view):
+        return _settle(view, deploy_step(history.kind), "it is not known whether the release became public")
     if history.intent:
         return Decision(
             plan=view.path, act=Act.RECONCILE, step=deploy_step(history.kind), who=Who.RUN, code="deploy-open",
@@ -294,10 +293,11 @@ def _ask(view: PlanView, site: SiteView, gate: str, subject: str, number: int, n
 
 def _waiting(view: PlanView, site: SiteView, gate: str, number: int) -> Decision | None:
     """The newest request for a gate after its ``number``-th file, while it is open."""
-    asked = [item.request for item in view.history.requests if item.gate == gate and item.number > number]
-    if not asked or asked[-1] not in site.tips.requests:
+    newest = next((item for item in reversed(view.history.requests) if item.gate == gate and item.number > number), None)
+    if newest is None or newest.request not in site.tips.requests or newest.path in view.displaced:
         return None
-    return _person(view, "approval-absent", f"request {asked[-1]} waits for a decision", f"publisher approve {asked[-1]}")
+    what = f"request {newest.request} waits for a decision"
+    return _person(view, "approval-absent", what, f"publisher approve {newest.request}")
 
 
 def _no_approval(view: PlanView, refusal: NoApproval | None) -> Decision:
@@ -322,9 +322,12 @@ def _preconditions(view: PlanView, site: SiteView) -> Decision | None:
 
 
 def _deploy_is_open(view: PlanView) -> bool:
-    history = view.history
-    unknown = history.unknown is not None and history.unknown.step == deploy_step(history.kind) and not history.deployed
-    return history.intent is not None or unknown
+    return view.history.intent is not None or _deploy_is_unknown(view)
+
+
+def _deploy_is_unknown(view: PlanView) -> bool:
+    unknown = view.history.unknown
+    return bool(unknown and unknown.step == deploy_step(view.history.kind) and not view.history.deployed)
 
 
 def _work(view: PlanView, site: SiteView) -> Decision:
@@ -351,10 +354,6 @@ def _next(view: PlanView) -> str:
 def _gate_of(view: PlanView) -> str:
     step: Step | None = view.history.next_step
     return step.gate if step and step.gate and view.history.kind == Kind.LAUNCH else PLAN_GATE
-
-
-def _nothing(view: PlanView, code: str, what: str) -> Decision:
-    return Decision(plan=view.path, who=Who.NOBODY, code=code, what=what)
 
 
 def _run(view: PlanView, act: Act, step: str, code: str, what: str) -> Decision:

@@ -61,8 +61,8 @@ def ask_again(doors: Doors, site: SiteView, path: str) -> dict[str, Any]:
     fields = requesting.ask_again(doors, site, plan_in(site, path))
 
     def decide(view: SiteView) -> dict[str, list[NewEvent]]:
-        known = [item.request for item in plan_in(view, path).history.requests]
-        return {} if fields["request"] in known else {path: [NewEvent(type=EventType.REQUESTED, fields=fields)]}
+        known = [(item.request, item.path) for item in plan_in(view, path).history.requests]
+        return {} if (fields["request"], fields["path"]) in known else {path: [NewEvent(type=EventType.REQUESTED, fields=fields)]}
 
     record(doors, site.site.id, f"Ask again for {path} (request {fields['request']})", decide)
     return fields

@@ -37,7 +37,8 @@ def ask_again(doors: Doors, site: SiteView, view: PlanView) -> dict[str, object]
         raise NeedsPerson("already-done", f"{view.path} needs no approval any more", next=f"publisher status {view.path}")
     gate, subject = _wanted(view)
     # A request that is open already is found: asking twice does not make two.
-    pending = [item for item in view.history.requests if item.gate == gate and item.request in site.tips.requests]
+    asked = [item for item in view.history.requests if item.gate == gate and item.path not in view.displaced]
+    pending = [item for item in asked if item.request in site.tips.requests]
     if pending:
         return asdict(pending[-1])
     gate_request = next_gate_file(view, gate, subject)

@@ -22,7 +22,7 @@ from publisher.domain.lines import steps_of
 from publisher.domain.plan import Kind, Plan
 from publisher.domain.site_content import Deployment, Production, deployment_of, production
 from publisher.domain.tasks import IllegalTransition
-from publisher.errors import InputProblem, NeedsPerson, StoppedForSafety
+from publisher.errors import InputProblem, NeedsPerson, Refusal, StoppedForSafety
 from publisher.ports import PlanFile, ReadsForge, ReadsRepository, Tips
 
 AREAS = {"daily": Kind.PUBLICATION, "changes": Kind.CHANGE, "launch": Kind.LAUNCH}
@@ -48,7 +48,8 @@ class PlanView:
     """A plan with everything known about it. ``plan`` is None when the bound file cannot be read.
 
     ``found`` is the file at the default branch's tip: None when it was deleted or cannot be read; ``problem`` says why either
-    is missing. ``asked`` maps a gate to its requests, oldest first.
+    is missing. ``asked`` maps a gate to its requests, oldest first. ``displaced`` are request files whose
+    number another request has now: a branch that is deleted undecided frees its number.
     """
 
     path: str
@@ -57,6 +58,7 @@ class PlanView:
     problem: Exception | None
     history: History
     asked: Mapping[str, tuple[Asked, ...]]
+    displaced: frozenset[str] = frozenset()
 
     def latest(self, gate: str) -> Asked | None:
         asked = self.asked.get(gate, ())
@@ -210,7 +212,20 @@ def _plan_view(
     asked: dict[str, tuple[Asked, ...]] = {}
     if judge and found and not history.over:
         asked = _asked(forge, tips, found, gates, history)
-    return PlanView(path=path, plan=plan, found=found, problem=problem, history=history, asked=asked)
+    displaced = _displaced(reads, tips, path, history)
+    return PlanView(path=path, plan=plan, found=found, problem=problem, history=history, asked=asked, displaced=displaced)
+
+
+def _displaced(reads: ReadsRepository, tips: Tips, path: str, history: History) -> frozenset[str]:
+    found = set()
+    for item in () if history.over else history.requests:
+        head = tips.requests.get(item.request)
+        try:
+            if head and item.path not in {gate.path for gate in reads.gates(head, path.split("/", 1)[0])}:
+                found.add(item.path)
+        except Refusal:
+            found.add(item.path)  # whatever stands there is not what was asked
+    return frozenset(found)
 
 
 def _unreadable(path: str) -> Exception:

@@ -242,6 +242,7 @@ class TargetContract:
         live = arena.look()
         assert (live.release, live.base) == (built[winner].id, first.id)
 
+    @pytest.mark.slow
     def test_a_kill_anywhere_leaves_old_or_new_and_a_rerun_completes(
         self, arena: Arena, first: Release, releases: Callable[[str], Release]
     ) -> None:

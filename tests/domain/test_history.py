@@ -157,7 +157,7 @@ def test_an_approval_names_the_steps_it_is_for_and_older_records_keep_theirs() -
     whole, short = launch(steps=None), launch()
     failed_first = (approved(whole), failed("domain-check"))
     again = revised_to(short.payload, whole)
-    assert states(short, *failed_first) == "fqbqqbqqqbqqq"
+    assert states(short, *failed_first) == "fbbqqbqqqbqqq"
     assert states(short, *failed_first, again) == "qbbqbbqqqbqqq"
     assert states(short, *failed_first, again, *up_to("built", short)) == "sb"
 
