@@ -58,7 +58,7 @@ def correct(context: click.Context, articles: tuple[str, ...], reason: str, loca
 
 @command.command(cls=Verb, examples=('publisher change withdraw a-0007 --reason "no longer true"',))
 @click.argument("article")
-@click.option("--redirect-to", metavar="PATH", default="", help="Answer with a redirect to this path instead of 410.")
+@click.option("--redirect-to", metavar="PATH", default="", help="Answer with a redirect to this path instead of 404.")
 @_options
 @click.pass_context
 def withdraw(context: click.Context, article: str, redirect_to: str, reason: str, local: bool, site: str | None) -> int:

@@ -17,13 +17,14 @@ from typing import Any
 import click
 
 from publisher.cli import output
-from publisher.cli.boundary import Asked
+from publisher.cli.boundary import PACKAGE, Asked
 from publisher.cli.demo_stage import Stage, Unexpected
 from publisher.cli.demo_story import UNTIL, Story, table
 from publisher.cli.tools import require_git, require_ssh_keygen
 from publisher.cli.verb import Verb
 from publisher.errors import EXIT_BUG, EXIT_OK, UsageProblem
 
+PROGRAM = "publisher"
 STAGES = {
     "planned": "a plan is proposed and waits for its review",
     "approved": "a plan is approved and nothing is public yet",
@@ -65,7 +66,7 @@ def command(asked: Asked, folder: str | None, until: str | None) -> int:
             stage.end()
             shutil.rmtree(place / "tmp", ignore_errors=True)
         if folder is not None and holds:
-            (place / "NOTES.md").write_bytes(story.notes(f"{shlex.quote(sys.executable)} -m publisher"))
+            (place / "NOTES.md").write_bytes(story.notes(_anywhere()))
         kept = place if folder is not None or not holds else None
         _close(asked, stage, story, kept, time.monotonic() - began)
         if kept is None:
@@ -165,7 +166,28 @@ def _close(asked: Asked, stage: Stage, story: Story, kept: Path | None, seconds:
     elif kept:
         output.say(f"   It is all in {kept}; begin with {kept / 'NOTES.md'}")
     else:
-        output.say("   To keep an instance and play with it: publisher demo --dir ~/garden-demo")
+        output.say(f"   To keep an instance and play with it: {_called()} demo --dir ~/garden-demo")
+
+
+def _anywhere() -> str:
+    """How this publisher is called from any directory."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    python = f"{shlex.quote(sys.executable)} -m {PROGRAM}"
+    try:
+        version(PROGRAM)
+    except PackageNotFoundError:  # run from a checkout
+        return f"env PYTHONPATH={shlex.quote(str(PACKAGE.parent))} {python}"
+    return python
+
+
+def _called() -> str:
+    """How this publisher is called from here: by its name where the shell finds it, else by its interpreter."""
+    if shutil.which(PROGRAM):
+        return PROGRAM
+    python = Path(sys.executable)
+    shown = python.relative_to(Path.cwd()) if python.is_relative_to(Path.cwd()) else python
+    return f"{shlex.quote(str(shown))} -m publisher"
 
 
 def _data(stage: Stage, story: Story, kept: Path | None, seconds: float, *, holds: bool) -> dict[str, Any]:

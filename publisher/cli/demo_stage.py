@@ -146,7 +146,7 @@ class Stage:
     def tell(self, text: str) -> None:
         """What happens, in a sentence."""
         for line in textwrap.wrap(text, self._width - 3, break_on_hyphens=False):
-            self._write(click.style(f"   {line}", dim=True))
+            self._write(f"   {line}")
 
     def check(self, holds: bool, says: str) -> None:
         """Something that must hold here; ends the demo when it does not."""
@@ -170,7 +170,7 @@ class Stage:
                 text, room, subsequent_indent=indent, drop_whitespace=True, break_long_words=False, break_on_hyphens=False
             )
             for part in parts or [""]:
-                self._write(f"     {part}".rstrip())
+                self._write(click.style(f"     {part}".rstrip(), dim=True))
         if hidden:
             self._write(click.style(f"     … and {hidden} more lines", dim=True))
 

@@ -108,8 +108,10 @@ class Story:
     def _plan(self) -> None:
         stage = self._stage
         stage.chapter("Plan", "The editor proposes the next two articles of the queue for today. A proposal binds nothing yet.")
-        self._day = datetime.now(UTC).date()
-        stage.run("editor", "publisher", "plan")
+        said = stage.run("editor", "publisher", "plan").said
+        named = [line.split()[0] for line in said if line.startswith(f"{SITE}/daily/")]
+        stage.check(len(named) == 1, "one plan, for one date")
+        self._day = date.fromisoformat(named[0].rpartition("/")[2])
         seen = stage.run("editor", "git", "ls-remote", "origin", "refs/heads/publisher/requests/*")
         stage.check(len(seen.said) == 1 and seen.said[0].endswith("/requests/1"), "the proposal waits as request 1")
 
@@ -150,7 +152,7 @@ class Story:
     def _recovery(self) -> None:
         stage = self._stage
         left = max(0.0, self._lease_ends - time.monotonic())
-        wait = f" It waits until the claim of the killed run has lapsed ({left:.0f} more seconds)." if left >= 1 else ""
+        wait = f" It waits until the claim of the killed run has lapsed (about {left:.0f} s)." if left >= 1 else ""
         stage.chapter(
             "Recovery",
             f"Another machine, with a fresh clone.{wait} It shuts the killed run out at the target, looks at what is really there, "

@@ -131,7 +131,7 @@ are done.
 
 Every command is `publisher VERB`; here that is
 
-    alias publisher='{publisher}'
+    alias publisher="{publisher}"
 
 ## Things to try
 
@@ -153,18 +153,22 @@ The web server at the site's address, {url} (leave it running in a terminal of i
 3. Plan tomorrow, approve it, and see that it waits for its date:
 
        cd editor && publisher plan --date {tomorrow}
-       cd reviewer && publisher approve
+       cd reviewer && publisher approve 2
        cd ci && publisher run
 
-4. Correct something that is public: change a draft, commit and push it, then
+4. Correct something that is public, and have it approved like everything else:
 
+       cd editor && git pull && $EDITOR drafts/garden/a-bed-for-broad-beans/index.md
+       cd editor && git commit -a -m "A better sentence" && git push
        cd editor && publisher change correct a-0001 --reason "a wrong number"
 
 5. Look:
 
-       cd ci && publisher status --all
+       cd ci && publisher preview --fresh
+       cd ci && publisher log
+       cd ci && publisher audit
        cd ci && publisher doctor
-       cd ci && git log --oneline
+       cd ci && git log --oneline origin/main
        cd ci && git show origin/main:ledger/{plan}.jsonl
 
 6. Break something: kill a run, edit a file below `public/current/`, push without a review. `publisher run` and

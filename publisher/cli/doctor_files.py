@@ -125,24 +125,24 @@ class Files:
     def plans(self, site: Site, view: SiteView | None) -> Iterator[Finding]:
         """Plans and gate files that are not over, or that differ from what the remote has."""
         over = {path for path, item in view.plans.items() if item.history.over} if view else set()
-        wrong, count = [], 0
+        wrong, read = [], set()
         for path in self._plan_paths(site):
             name = path.removeprefix("plans/").removesuffix(".yaml")
             data = (self.root / path).read_bytes()
             if name in over and self.committed.get(path) == self._blob_id(data):
                 continue
-            count += 1
+            read.add(name)
             try:
                 self._reader(path)(data, path)
             except Refusal as refusal:
                 wrong.append(refused("plans", refusal))
+        # Open plans that the remote has and this checkout has not were read at the remote's tip.
+        elsewhere = [item for path, item in view.plans.items() if path not in read | over] if view else []
+        wrong += [refused("plans", item.problem) for item in elsewhere if isinstance(item.problem, Refusal)]
         yield from _few(wrong, "plans", "plans")
         if not wrong:
-            yield good(
-                "plans",
-                f"{count or 'none'} open"
-                + (f", each can be read; {len(over)} are over" if count else f"; {len(over)} are over"),
-            )
+            count = len(read) + len(elsewhere)
+            yield good("plans", (f"{count} open, each can be read" if count else "none open") + f"; {len(over)} are over")
 
     def _plan_paths(self, site: Site) -> list[str]:
         folder = self.root / "plans" / site.id

@@ -53,12 +53,8 @@ SECONDS = 20.0
 @click.option("--language", metavar="TAG", default="en", show_default=True, help="The language of the site.")
 @click.option("--time", "publish_time", metavar="HH:MM", default="", help="When articles appear; 00:00 when not given.")
 @click.option("--quantity", metavar="N", type=click.IntRange(1, 50), default=1, show_default=True, help="Articles a day.")
-@click.option(
-    "--forge", type=click.Choice(["git", "github"]), default="git", show_default=True, help="Where approvals come from."
-)
-@click.option(
-    "--state-branch", metavar="NAME", help="Where the ledger is written: the default branch; with github, publisher-state."
-)
+@click.option("--forge", type=click.Choice(["git"]), default="git", show_default=True, help="Where approvals come from.")
+@click.option("--state-branch", metavar="NAME", help="Where the ledger is written; the default branch when not given.")
 @click.option("--reviewer", metavar="NAME=KEY.pub", multiple=True, help="A person who may approve, with a public SSH key.")
 @click.option("--planner", metavar="NAME=KEY.pub", multiple=True, help="Who proposes plans, with a public SSH key.")
 @click.option("--on-call", metavar="WHO", multiple=True, help="Who is told when something is wrong.")

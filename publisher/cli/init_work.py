@@ -86,7 +86,7 @@ class InitWork:
         branch = first_ledger.checked_out_branch(self.root) or "main"
         values = instance_values(
             answers, instance_id=secrets.token_hex(8), forge=given.forge, default_branch=branch,
-            state_branch=given.state_branch or ("publisher-state" if given.forge == "github" else branch), on_call=given.on_call,
+            state_branch=given.state_branch or branch, on_call=given.on_call,
         )  # fmt: skip
         data = HEAD_INSTANCE.encode() + render_yaml(values)
         self.instance = instance_files.instance_of(data, "publisher.yaml")

@@ -26,7 +26,7 @@ import click
 
 from publisher.domain.article import Private
 from publisher.domain.business_calendar import for_people, in_utc
-from publisher.errors import Bug, ComeBackLater
+from publisher.errors import Bug, ComeBackLater, Refusal
 
 PATIENCE = 1.0
 """Seconds of silence that nobody minds; progress is told after them."""
@@ -59,6 +59,14 @@ def note(text: object) -> None:
     """One line beside the data (a hint, a warning, what comes next), on stderr; none with ``--quiet``."""
     if not is_quiet():
         write(clean(text) + "\n", err=True)
+
+
+def refused(refusal: Refusal) -> None:
+    """A refusal beside the data: what, and the next command on a line of its own."""
+    where = f"{refusal.where}: " if refusal.where else ""
+    note(f"{where}{refusal.says} [{refusal.code}]")
+    if refusal.next:
+        note(f"  next: {refusal.next}")
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -74,9 +74,9 @@ def _report(context: click.Context, made: Sequence[dict[str, Any]], problems: Se
         for item in made:
             tell(item)
         if not made and not problems:
-            output.say("nothing to plan: every date has its plan")
+            output.say("nothing to plan: every date has its plan or was skipped")
         for problem in problems:
-            output.note(str(problem))
+            output.refused(problem)
     return worst([problem.exit_code for problem in problems])
 
 

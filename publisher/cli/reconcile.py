@@ -112,9 +112,8 @@ def _tell(row: dict[str, Any]) -> None:
     if problem:
         output.note(f"  {problem['says']} [{problem['code']}]")
     if row["exit"] == EXIT_SAFETY and not problem:
-        output.note(
-            f"  the target does not hold the recorded release; next: publisher reconcile {row['site']} --repair, or --restore"
-        )
+        output.note("  the target does not hold the recorded release")
+        output.note(f'  next: publisher reconcile {row["site"]} --repair --reason "…", or --restore')
 
 
 def _repair(context: click.Context, wired: Wired, site: str, reason: str) -> int:

@@ -201,13 +201,13 @@ def _tell_site(outcome: SiteOutcome) -> None:
         for url in view.history.urls if view and "confirmed" in item.did else ():
             output.say(f"    {url}")
         if item.problem:
-            output.note(str(item.problem))
+            output.refused(item.problem)
         elif item.decision and item.decision.code != "over":
             output.say(f"    next: {item.decision.who}: {item.decision.what}")
             if item.decision.command:
                 output.say(f"          {item.decision.command}")
     if outcome.problem and not any(item.problem is outcome.problem for item in outcome.plans.values()):
-        output.note(str(outcome.problem))
+        output.refused(outcome.problem)
 
 
 def _data(outcome: SiteOutcome, now: datetime) -> dict[str, Any]:

@@ -239,14 +239,12 @@ def _approved(history: History, event: Event) -> History:
     gate = event.fields.get("gate", "plan")
     if gate == "plan" and event.fields.get("steps"):
         history = with_steps(history, steps_of(history.kind, tuple(event.fields["steps"])))
-    states = dict(history.states)
     for step in history.steps:
-        if step.gate == gate and states[step.name] is State.BLOCKED:
-            states[step.name] = move(states[step.name], Signal.APPROVED)
-    payload, commit = history.payload, history.commit
+        if step.gate == gate and history.states[step.name] is State.BLOCKED:
+            history = _signal(history, step.name, Signal.APPROVED)
     if gate == "plan":
-        payload, commit = event.fields["plan_payload"], event.fields["plan_commit"]
-    return replace(history, states=states, payload=payload, commit=commit, approvals=(*history.approvals, event.fields))
+        history = replace(history, payload=event.fields["plan_payload"], commit=event.fields["plan_commit"])
+    return replace(history, approvals=(*history.approvals, event.fields))
 
 
 def _rejected(history: History, event: Event) -> History:
@@ -292,8 +290,7 @@ def _prepared(history: History, event: Event) -> History:
 
 
 def _built(history: History, event: Event) -> History:
-    names = ("release", "base", "presentation", "files")
-    return replace(history, built=Built(**{name: event.fields[name] for name in names}))
+    return replace(history, built=Built(**{name: event.fields[name] for name in ("release", "base", "presentation", "files")}))
 
 
 def _intent(history: History, event: Event) -> History:
@@ -356,8 +353,13 @@ def _settled(history: History, event: Event) -> History:
         # The fact that goes with it (deployed, confirmed, announced) is its own record beside this one.
         return history
     history = _signal(history, step, Signal.SETTLED_DID_NOT)
-    telling = {} if step == "announce" else history.telling
-    return replace(history, intent=None, telling=telling, failed=Trouble(step=step, code="settled-did-not-happen", at=event.at))
+    telling, told = history.telling, history.told
+    if step == "announce":
+        # A person says that they did not arrive: whoever was unknown may be told once more, after a retry.
+        telling = {}
+        told = {name: {to: end for to, end in ends.items() if end != "unknown"} for name, ends in told.items()}
+    failed = Trouble(step=step, code="settled-did-not-happen", at=event.at)
+    return replace(history, intent=None, telling=telling, told=told, failed=failed)
 
 
 def _restored(history: History, event: Event) -> History:

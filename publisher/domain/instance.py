@@ -47,8 +47,6 @@ class Site:
     announce: Mapping[str, Any] | None = None
     """What the planner writes into a publication's ``announce``: channels, list, at_most."""
     confirm_within: timedelta = timedelta(minutes=5)
-    largest_removal: int = 0
-    """How many pages a release may lack that the one before had, without an approved removal."""
 
     @property
     def zone(self) -> ZoneInfo:

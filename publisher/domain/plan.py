@@ -129,6 +129,8 @@ def plan_of(path: str, data: Mapping[str, Any]) -> Plan:
     announce = data.get("announce")
     presentation = data.get("presentation")
     steps = tuple(data.get("steps", ()))
+    if kind is Kind.LAUNCH and not steps:
+        raise ValueError("a launch names its steps, in the line's order: build and release")
     if kind is Kind.PUBLICATION and not announce:
         steps = ("prepare", "build", "deploy", "confirm")
     plan = Plan(

@@ -96,7 +96,7 @@ def source_of(reads: ReadsRepository, view: SiteView, article: str) -> str:
 
 
 def withdrawal(view: SiteView, article: str, redirect_to: str) -> dict[str, Any]:
-    """410, or a redirect to another address of the site."""
+    """Gone (the address answers 404), or a redirect to another address of the site."""
     text = public_text(view, article)
     if redirect_to and not URL_PATH.fullmatch(redirect_to):
         raise UsageProblem("bad-redirect", "a redirect leads to a path of the site such as /fences/")

@@ -85,17 +85,16 @@ def decide(view: PlanView, site: SiteView, now: datetime) -> Decision:
         decision = rule(view, site, now)
         if decision:
             return decision
-    return _work(view, site)
+    return _run(view, Act.WORK, _next(view), _next(view), f"{_next(view)} is next")
 
 
 def decisions(site: SiteView, now: datetime) -> tuple[Decision, ...]:
     """Every open plan's decision: what is under way first, then by date and path."""
-    order = sorted(site.plans.values(), key=lambda view: (not view.history.events, _day(view), view.path))
-    return tuple(decide(view, site, now) for view in order)
 
+    def order(view: PlanView) -> tuple[bool, str, str]:
+        return not view.history.events, view.plan.day.isoformat() if view.plan else "", view.path
 
-def _day(view: PlanView) -> str:
-    return view.plan.day.isoformat() if view.plan else ""
+    return tuple(decide(view, site, now) for view in sorted(site.plans.values(), key=order))
 
 
 # --- the rules, in order ------------------------------------------------------------------------------------------------------
@@ -250,7 +249,7 @@ def _gate_state(view: PlanView, site: SiteView, now: datetime, gate: str, subjec
     plan = standing_plan(view)
     latest = view.latest(gate)
     if latest is None:
-        return _ask(view, site, gate, subject, 1, now)
+        return _ask(view, site, gate, subject, 1)
     if latest.window is None:
         return _waiting(view, site, gate, latest.number) or _no_approval(view, refusal_of(view, gate))
     standing = latest.window.standing(now)
@@ -273,10 +272,10 @@ def _expired(view: PlanView, site: SiteView, gate: str, subject: str, number: in
     if gate == PLAN_GATE and missed and not _waiting(view, site, gate, number):
         command = f'{_again(view)}, or publisher skip {plan.day} --site {plan.site} --reason "…"'
         return _person(view, "missed", f"{plan.day} passed without a run under a valid approval", command)
-    return _ask(view, site, gate, subject, number + 1, now)
+    return _ask(view, site, gate, subject, number + 1)
 
 
-def _ask(view: PlanView, site: SiteView, gate: str, subject: str, number: int, now: datetime) -> Decision:
+def _ask(view: PlanView, site: SiteView, gate: str, subject: str, number: int) -> Decision:
     """A request for this gate: proposed once, then a person's."""
     if waiting := _waiting(view, site, gate, number - 1):
         return waiting
@@ -328,12 +327,6 @@ def _deploy_is_open(view: PlanView) -> bool:
 def _deploy_is_unknown(view: PlanView) -> bool:
     unknown = view.history.unknown
     return bool(unknown and unknown.step == deploy_step(view.history.kind) and not view.history.deployed)
-
-
-def _work(view: PlanView, site: SiteView) -> Decision:
-    step = view.history.next_step
-    assert step is not None
-    return _run(view, Act.WORK, step.name, step.name, f"{step.name} is next")
 
 
 # --- parts -----------------------------------------------------------------------------------------------------------------------

@@ -232,10 +232,10 @@ class Journal:
         The claim must still be this run's, and plan, approvals and controls must still allow the deploy that was intended.
         ``merges`` names, by gate, the merges whose approvals it was intended under.
         """
-        seen = self._load(self._records.refresh())
-        self._base = self.view = seen
-        if self.fence:
-            require_mine(seen.standing, self.fence)
+        before, seen = self._base, self._load(self._records.refresh())
+        self._base = seen
+        # What is noted and not pushed yet (a switch that rides with its record) stays noted.
+        self._require_reapplicable(before, None)
         plan = seen.plans.get(decision.plan)
         found = plan.found.payload if plan and plan.found else ""
         if found != payload:

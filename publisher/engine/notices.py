@@ -49,16 +49,19 @@ def _unsaid(journal: Journal, outcome: SiteOutcome, now: datetime) -> Iterator[t
 
 def _news(view: PlanView, decision: Decision, done: PlanOutcome | None, now: datetime) -> tuple[str, str]:
     history = view.history
-    if done and "confirmed" in done.did and _was_in_trouble(view):
+    if done and not {"confirmed", "released"}.isdisjoint(done.did) and _was_in_trouble(view):
         release = history.confirmed
         return f"recovered:{short(release)}", recovered(view.path, short(release), history.urls)
+    # What a run could not find out, and the look of a later run that finds it no clearer, are one piece of news.
+    unknown = history.unknown.code if history.unknown else ""
     if decision.code in NO_NEWS or not _is_due(view, now):
         return "", ""
     if done and done.problem and done.problem.exit_code > 2 and done.problem.code not in ("busy", "remote-unreachable"):
         problem = done.problem
-        return f"{problem.code}:{decision.step}:{history.attempt}", stopped(view.path, problem.code, problem.says, problem.next)
+        notice = f"{unknown or problem.code}:{decision.step}:{history.attempt}"
+        return notice, stopped(view.path, problem.code, problem.says, problem.next)
     if decision.who is Who.PERSON:
-        notice = f"{decision.code}:{decision.step}:{history.attempt}"
+        notice = f"{unknown or decision.code}:{decision.step}:{history.attempt}"
         return notice, stopped(view.path, decision.code, decision.what, decision.command, step=decision.step)
     return "", ""
 

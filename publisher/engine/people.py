@@ -62,7 +62,9 @@ def ask_again(doors: Doors, site: SiteView, path: str) -> dict[str, Any]:
 
     def decide(view: SiteView) -> dict[str, list[NewEvent]]:
         known = [(item.request, item.path) for item in plan_in(view, path).history.requests]
-        return {} if (fields["request"], fields["path"]) in known else {path: [NewEvent(type=EventType.REQUESTED, fields=fields)]}
+        return (
+            {} if (fields["request"], fields["path"]) in known else {path: [NewEvent(type=EventType.REQUESTED, fields=fields)]}
+        )
 
     record(doors, site.site.id, f"Ask again for {path} (request {fields['request']})", decide)
     return fields

@@ -235,7 +235,8 @@ class SiteRun:
             self._journal.forget()
         history = self._journal.view.plans[decision.plan].history
         transient = isinstance(problem, (ComeBackLater, OutcomeUnknown)) or problem.code in NOT_A_FAILURE
-        if transient or history.intent or self._journal.fence is None or not decision.step or history.over:
+        worked = decision.act in (Act.WORK, Act.LOOK_AGAIN)
+        if transient or not worked or history.intent or self._journal.fence is None or history.over:
             return
         step = history.next_step.name if history.next_step else decision.step
         failed_step = decision.step if decision.step in history.states else step

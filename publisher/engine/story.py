@@ -153,7 +153,7 @@ def _built(f: _Fields) -> str:
 
 def _deployed(f: _Fields) -> str:
     how = {"switched": "", "seen": " (found live)", "settled": " (a person's word)"}.get(f["how"], "")
-    return f"deployed release {f.short('release')} on base {f.short('base')}{how}"
+    return f"deployed release {f.short('release')} on base {f.short('base')} (deployment {f['deployment']}){how}"
 
 
 def _confirmed(f: _Fields) -> str:

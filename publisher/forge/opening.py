@@ -1,7 +1,8 @@
 """Opening a request: one signed commit on top of the default branch, on a branch of its own.
 
 Rules:
-* the number is one higher than any seen; its branch must not exist, so of two openers one looks again;
+* the number is one higher than any seen; its branch must not exist, so of two openers one looks again, and so does one who
+  chose what to propose before another request was opened or a plan was merged;
 * a repetition finds its own open request by marker and signature: the same files need no push, other files or a default branch
   that changed them meanwhile replace the commit, under an exact lease;
 * commits that somebody else put on the branch are never overwritten.
@@ -18,7 +19,7 @@ from publisher.errors import Bug, ComeBackLater, NeedsPerson
 from publisher.forge.closings import LARGEST_NUMBER
 from publisher.forge.incoming import incoming, is_ours, straight_line
 from publisher.forge.reasons import Unproven
-from publisher.forge.request_branches import REQUESTS, RequestBranches, own_signer
+from publisher.forge.request_branches import REQUESTS, RequestBranches, numbers_in, own_signer
 from publisher.forge.signed_git import SignedGit
 from publisher.ports import CommitFacts, GitWrites, Tips
 
@@ -60,8 +61,21 @@ class Opener:
         return number
 
     def _next_number(self, tips: Tips) -> int:
+        """One higher than any seen, where nothing was proposed or merged since ``tips`` was read.
+
+        What these files name was chosen from ``tips``: a request or plan that came since may name the same.
+        """
+        refs = self._branches.look(self._branches.default, f"{REQUESTS}*")
+        if not set(numbers_in(refs)) <= tips.requests.keys() or self._plans_moved(tips, refs.get(self._branches.default, "")):
+            raise ComeBackLater("request-raced", "other plans were proposed or merged meanwhile", next="publisher plan")
         fetched = [number for number in tips.requests if number <= LARGEST_NUMBER]
-        return 1 + max([*self._branches.numbers(), *fetched, self._forge.closings.highest_number(tips.default)])
+        return 1 + max([*fetched, self._forge.closings.highest_number(tips.default)])
+
+    def _plans_moved(self, tips: Tips, live: str) -> bool:
+        if live in ("", tips.default):
+            return False
+        self._branches.fetch(self._branches.default)
+        return self._forge.trees.entry(live, "plans") != self._forge.trees.entry(tips.default, "plans")
 
     def _own(self, tips: Tips, marker: str, me: Signer, rules: ApprovalRules) -> tuple[int, str]:
         """(number, head) of my open request with this marker, or (0, "")."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from publisher.domain.approval import ApprovalRules, Signer
@@ -47,11 +47,12 @@ class RequestBranches:
         with contextlib.suppress(Refusal):
             self._git.push(self._remote, [("", ref, expected)])
 
-    def numbers(self) -> tuple[int, ...]:
-        """The numbers of the request branches that the remote has now."""
-        names = [ref.removeprefix(REQUESTS) for ref in self.look(REQUESTS + "*")]
-        found = [int(name) for name in names if name.isascii() and name.isdigit() and len(name) < 10]
-        return tuple(number for number in found if 0 < number <= LARGEST_NUMBER)
+
+def numbers_in(refs: Iterable[str]) -> tuple[int, ...]:
+    """The numbers of the request branches among ``refs``."""
+    names = [ref.removeprefix(REQUESTS) for ref in refs if ref.startswith(REQUESTS)]
+    found = [int(name) for name in names if name.isascii() and name.isdigit() and len(name) < 10]
+    return tuple(number for number in found if 0 < number <= LARGEST_NUMBER)
 
 
 def own_signer(git: GitWrites, key: Path | None, rules: ApprovalRules) -> tuple[Path, Signer]:

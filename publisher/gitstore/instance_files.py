@@ -58,8 +58,6 @@ def _site(name: str, values: Mapping[str, Any]) -> Site:
         more["announce"] = values["announce"]
     if "confirm_within" in values:
         more["confirm_within"] = parse_duration(values["confirm_within"])
-    if "largest_removal" in values:
-        more["largest_removal"] = values["largest_removal"]
     return Site(
         id=name,
         url=values["url"],

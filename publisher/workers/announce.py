@@ -47,7 +47,7 @@ def _tell_channel(bench: Bench, name: str) -> None:
         raise NeedsPerson(
             "list-too-large",
             f"channel {name} has {len(recipients)} recipients, the approval covers {announcement.at_most}",
-            next=f'publisher revise {bench.plan.path} --reason "…"', plan=bench.plan.path,
+            next=f'shorten the list, then publisher retry {bench.plan.path} announce --reason "…"', plan=bench.plan.path,
         )  # fmt: skip
     for group in _groups(left):
         _tell_group(bench, name, channel, group)
@@ -63,17 +63,24 @@ def _tell_group(bench: Bench, name: str, channel: Channel, group: Sequence[str])
     bench.commit(f"{bench.site.id} {bench.plan.day}: about to announce to {len(group)} on {name}")
     results: dict[str, str] = {}
     codes: dict[str, str] = {}
+    nobody = ""
     for address in group:
         pseudonym = channel.pseudonym(address)
         sent = channel.send(_message(bench, name, address, pseudonym))
+        if sent.outcome == "refused" and sent.code in NOBODY_ANSWERS:
+            # Nothing was handed over, to this one or to the rest; twenty more time-outs would outlive the lease.
+            nobody = sent.code
+            break
         results[pseudonym] = sent.outcome
         if sent.outcome != "sent":
             codes[pseudonym] = sent.code
-        if sent.code in NOBODY_ANSWERS:
-            # The rest of the group was not handed over at all; another twenty time-outs would outlive the lease.
-            break
     bench.note(EventType.ANNOUNCE_RESULT, channel=name, results=results, codes=codes)
-    bench.commit(f"{bench.site.id} {bench.plan.day}: announced to {len(group)} on {name}", fact=True)
+    bench.commit(f"{bench.site.id} {bench.plan.day}: announced to {len(results)} on {name}", fact=True)
+    if nobody:
+        raise NeedsPerson(
+            "channel-silent", f"channel {name} does not answer ({nobody}); {len(results)} of {len(group)} were handed over",
+            next=f'publisher retry {bench.plan.path} announce --reason "…"', plan=bench.plan.path,
+        )  # fmt: skip
 
 
 def _message(bench: Bench, name: str, address: str, pseudonym: str) -> Message:

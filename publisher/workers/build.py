@@ -13,6 +13,7 @@ from publisher.domain.plan import Presentation
 from publisher.domain.site_content import Content, after
 from publisher.errors import NeedsPerson, StoppedForSafety
 from publisher.ports import Bench
+from publisher.workers import prepare
 
 
 def work(bench: Bench) -> None:
@@ -22,6 +23,9 @@ def work(bench: Bench) -> None:
 def make(bench: Bench) -> Release:
     """The release this plan makes on today's production; recorded when it is not the one recorded last."""
     assert bench.history.prepared is not None
+    if f"ledger/{bench.plan.path}" not in bench.outgoing():
+        # Recorded by an earlier run (or by somebody): believed only when the approved sources give it again.
+        prepare.require_same(bench)
     presentation = presentation_for(bench)
     content = after(bench.production.content, bench.history.prepared)
     _check_removals(bench, content)
@@ -62,9 +66,8 @@ def presentation_for(bench: Bench) -> Presentation:
         return found
     if bench.production.presentation:
         return Presentation(**bench.production.presentation)
-    if bench.history.built:
-        return Presentation(**bench.history.built.presentation)
-    return bench.assembler.presentation_at(bench.history.commit)
+    built = bench.history.built
+    return bench.assembler.presentation_at(bench.history.commit, built.presentation["output"] if built else None)
 
 
 def _check_removals(bench: Bench, content: Content) -> None:

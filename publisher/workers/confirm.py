@@ -26,7 +26,9 @@ def work(bench: Bench) -> None:
         note_confirmed(bench, pages)
         return
     code = f"public-{report.verdict}"
-    bench.note(EventType.UNKNOWN, step=step_name(bench), code=code, pages={url: str(state) for url, state in report.pages.items()})
+    bench.note(
+        EventType.UNKNOWN, step=step_name(bench), code=code, pages={url: str(state) for url, state in report.pages.items()}
+    )
     raise OutcomeUnknown(
         code, f"deployed, but not seen in public within {bench.site.confirm_within}: {', '.join(report.missing)}",
         next=f"publisher run {bench.plan.path} (looks again)", plan=bench.plan.path,

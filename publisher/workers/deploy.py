@@ -11,6 +11,7 @@ from publisher.domain.article import Release
 from publisher.domain.business_calendar import CLOCK_TOLERANCE
 from publisher.domain.fingerprint import short
 from publisher.domain.ledger_events import EventType
+from publisher.domain.plan import Presentation
 from publisher.domain.public_site import clock_apart
 from publisher.errors import OutcomeUnknown, Refusal, StoppedForSafety
 from publisher.ports import Bench, Live
@@ -24,6 +25,7 @@ def work(bench: Bench) -> None:
     release = build.make(bench)
     require_clock(bench)
     base = require_known_live(bench)
+    require_known_content(bench)
     number = bench.production.deployment + 1
     if bench.target.joins_ledger:
         _switch_with_record(bench, release, base, number)
@@ -65,7 +67,27 @@ def require_known_live(bench: Bench) -> str:
     )  # fmt: skip
 
 
+def require_known_content(bench: Bench) -> None:
+    """What the ledger says is public must build to the release that is live.
+
+    Records are believed about the past only as far as the live bytes bear them out: a text that was written into the ledger, and
+    never deployed, would otherwise ride with the next release.
+    """
+    production = bench.production
+    if not production.release:
+        return
+    assert production.presentation is not None
+    made = bench.assembler.build(production.content, Presentation(**production.presentation))
+    if made.id != production.release:
+        raise StoppedForSafety(
+            "ledger-not-live",
+            f"what the ledger records as public builds {short(made.id)}, live is {short(production.release)}; it was not built upon",
+            next="publisher audit", plan=bench.plan.path,
+        )  # fmt: skip
+
+
 def _switch_with_record(bench: Bench, release: Release, base: str, number: int) -> None:
+    bench.require_still_allowed()
     update = bench.target.joined_update(release, base=base, fence=bench.fence)
     _note_deployed(bench, release, base, number, "switched")
     bench.progress(f"switching {bench.site.id} to release {short(release.id)}")

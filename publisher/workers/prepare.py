@@ -8,6 +8,7 @@ correction), anything else stops and is kept.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from publisher.domain.article import Draft, PublicArticle
 from publisher.domain.business_calendar import with_offset
@@ -20,25 +21,47 @@ from publisher.ports import Bench
 
 
 def work(bench: Bench) -> None:
+    bench.note(EventType.PREPARED, **_described(bench))
+
+
+def require_same(bench: Bench) -> None:
+    """Makes the public forms again from the approved sources and compares them with the record.
+
+    What an earlier run prepared, or somebody wrote into the ledger by hand, is never built unless approval and sources give it.
+    """
+    prepared = bench.history.prepared
+    fields = _described(bench)
+    again = [text["digest"] for text in fields["puts"]]
+    found = [text.digest for text in prepared.puts] if prepared else []
+    same = prepared and (again, fields["withdraws"], fields["hides"], fields["reverts"]) == (
+        found, [dict(item) for item in prepared.withdraws], list(prepared.hides), [dict(item) for item in prepared.reverts],
+    )  # fmt: skip
+    if not same:
+        raise StoppedForSafety(
+            "prepared-differs",
+            f"recorded as prepared: {short(input_of(found))}; the approved sources give {short(input_of(again))}; nothing was built",
+            next="publisher audit", plan=bench.plan.path,
+        )  # fmt: skip
+
+
+def _described(bench: Bench) -> dict[str, Any]:
+    """The record of this plan's change, from the approved sources; its files go to the journal."""
     plan = bench.plan
     puts = []
     for planned in plan.articles:
         bench.progress(f"preparing {planned.id}")
         puts.append(_put(bench, planned))
-    withdraws = [_withdrawal(bench, item.id, item.url, item.answer, item.to) for item in plan.withdrawals]
-    reverts = [{"id": item.id, "digest": item.digest} for item in plan.reverts]
     _check_rollback(bench)
-    bench.note(
-        EventType.PREPARED,
-        payload=plan.payload,
-        plan=plan.path,
-        puts=[text.as_data() for text in puts],
-        withdraws=withdraws,
-        hides=list(plan.hides),
-        reverts=reverts,
-        input=input_of([article.fingerprint for article in plan.articles]),
-        output=input_of([text.digest for text in puts]),
-    )
+    return {
+        "payload": plan.payload,
+        "plan": plan.path,
+        "puts": [text.as_data() for text in puts],
+        "withdraws": [_withdrawal(bench, item.id, item.url, item.answer, item.to) for item in plan.withdrawals],
+        "hides": list(plan.hides),
+        "reverts": [{"id": item.id, "digest": item.digest} for item in plan.reverts],
+        "input": input_of([article.fingerprint for article in plan.articles]),
+        "output": input_of([text.digest for text in puts]),
+    }
 
 
 def source_commit(bench: Bench) -> str:

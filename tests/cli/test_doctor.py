@@ -218,6 +218,20 @@ def test_a_broken_file_is_named_with_its_place(checkout, path, change, where):
     assert item["where"].startswith(where), item
 
 
+def test_open_plans_are_read_wherever_they_are(instance):
+    instance.plan_and_approve()
+    instance.clone("ci").git("fetch", "--quiet")
+    said, findings = doctor(instance)
+    assert said.code == 0 and about(findings, "plans")[0]["says"] == "1 open, each can be read; 0 are over"
+    editor = instance.clone("editor")
+    editor.commit({"plans/blog/daily/2026/2026-02-03.yaml": BROKEN_PLAN}, "broken, and pushed")
+    editor.git("pull", "--quiet", "--rebase", "origin", "main")
+    editor.push()
+    instance.clone("ci").git("fetch", "--quiet")
+    said, findings = doctor(instance)
+    assert said.code == 3 and problems(findings)[0]["where"].startswith("plans/blog/daily/2026/2026-02-03.yaml:")
+
+
 def test_no_text_of_a_draft_is_quoted(checkout):
     clone = checkout.clone
     clone.write(

@@ -176,8 +176,8 @@ def test_a_state_branch_of_its_own_is_made_of_objects_alone(root):
     assert publisher("init", "--site", "garden", "--json", at=root).data["ledger"] is None
 
 
-def test_with_github_the_default_branch_can_be_protected(root):
-    assert init(root, "--new-site", "--forge", "github", "--json").data["ledger"]["branch"] == "publisher-state"
+def test_with_a_state_branch_the_default_branch_can_be_protected(root):
+    assert init(root, "--new-site", "--state-branch", "publisher-state", "--json").data["ledger"]["branch"] == "publisher-state"
 
 
 def test_a_second_site_continues_the_state_branch(root):

@@ -52,6 +52,7 @@ from tests.support.values import (
     requested,
     unknown,
     up_to,
+    whole_launch,
 )
 
 PLAN = publication()
@@ -148,13 +149,13 @@ def test_the_states_of_a_change(stage: str, expected: str) -> None:
 
 
 def test_a_plans_own_approval_opens_no_other_gate() -> None:
-    whole = launch(steps=None)
+    whole = whole_launch()
     assert states(whole, approved(whole)) == "qbbqqbqqqbqqq"
     assert states(whole, approved(whole), approved(whole, "G1")) == "qqbqqbqqqbqqq"
 
 
 def test_an_approval_names_the_steps_it_is_for_and_older_records_keep_theirs() -> None:
-    whole, short = launch(steps=None), launch()
+    whole, short = whole_launch(), launch()
     failed_first = (approved(whole), failed("domain-check"))
     again = revised_to(short.payload, whole)
     assert states(short, *failed_first) == "fbbqqbqqqbqqq"
@@ -389,6 +390,14 @@ def test_an_announcement_that_did_not_happen_is_no_longer_under_way() -> None:
     assert history_of(PLAN, *records, settled("announce", False)).telling == {}
     assert history_of(PLAN, *records, settled("announce", True)).telling == {"mail": ("r1",)}
     assert history_of(PLAN, *up_to("deployed", PLAN), unknown("confirm"), settled("confirm", False)).telling == {}
+
+
+def test_whoever_was_unknown_may_be_told_again_once_a_person_says_that_it_did_not_happen() -> None:
+    sent = (announcing("mail", "r1", "r2", "r3"), results("mail", r1="sent", r2="unknown", r3="refused"), unknown("announce"))
+    records = (*up_to("confirmed", PLAN), *sent)
+    assert history_of(PLAN, *records).told == {"mail": {"r1": "sent", "r2": "unknown", "r3": "refused"}}
+    assert history_of(PLAN, *records, settled("announce", False)).told == {"mail": {"r1": "sent", "r3": "refused"}}
+    assert history_of(PLAN, *records, settled("announce", True)).told["mail"]["r2"] == "unknown"
 
 
 def test_a_restored_plan_is_done_and_its_deploy_stands_in_the_baseline() -> None:

@@ -27,5 +27,5 @@ def test_what_shapes_the_sites_bytes_is_part_of_its_presentation(field: str) -> 
 
 def test_where_it_is_put_and_who_is_told_is_not() -> None:
     other = TargetSpec(kind="s3", options={"bucket": "x"})
-    changed = replace(SITE, target=other, staging=None, announce={"channels": ["mail"]}, largest_removal=9)
+    changed = replace(SITE, target=other, staging=None, announce={"channels": ["mail"]})
     assert changed.presentation_data() == SITE.presentation_data()

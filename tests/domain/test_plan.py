@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from publisher.domain.fingerprint import digest
+from publisher.domain.lines import LAUNCH
 from publisher.domain.plan import (
     Announcement,
     ChangeAction,
@@ -22,7 +23,7 @@ from publisher.domain.plan import (
     plan_of,
     twice_named,
 )
-from tests.support.values import article, change, change_data, launch, publication, publication_data, revised
+from tests.support.values import article, change, change_data, launch, publication, publication_data, revised, whole_launch
 
 
 def names(plan: Plan) -> list[str]:
@@ -77,7 +78,7 @@ def test_a_change_is_read_in_full() -> None:
 
 def test_a_launch_goes_through_the_steps_it_names() -> None:
     assert names(launch()) == ["build", "release"]
-    assert len(launch(steps=None).steps) == 13
+    assert names(whole_launch()) == [step.name for step in LAUNCH]
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------------------
@@ -140,6 +141,7 @@ def test_a_change_that_breaks_a_rule_is_refused(path: str, changes: dict[str, An
     [
         ({"key": "launch:2"}, "key"),
         ({"site": "shop"}, None),
+        ({"steps": []}, "names its steps"),
         ({"steps": ["release"]}, "build before"),
         ({"steps": ["release", "build"]}, "order"),
         ({"steps": ["deploy"]}, "does not have"),

@@ -59,6 +59,7 @@ from tests.support.values import (
     site_view,
     unknown,
     up_to,
+    whole_launch,
     yes,
 )
 
@@ -506,6 +507,26 @@ def test_a_request_that_is_open_is_a_persons_and_not_made_twice() -> None:
     assert (closed.code, closed.act, closed.command) == ("request-closed", Act.NONE, f"publisher plan --again {PLAN.path}")
 
 
+def test_a_number_that_another_request_took_over_is_not_waited_for() -> None:
+    kind, fields = requested(PLAN, 1, 9)
+    view = plan_view(
+        PLAN, approved(PLAN), (kind, fields), asked=(yes(PLAN, rules=SHORT),), displaced=frozenset({fields["path"]})
+    )
+    assert asks(view, site_view(view, requests={9: "h" * 40}), NOW + HOUR).code == "request-closed"
+
+
+def test_a_missed_date_that_was_asked_for_again_waits_for_that_answer() -> None:
+    view = plan_view(PLAN, approved(PLAN), requested(PLAN, 1, 9))
+    assert asks(view, site_view(view, requests={9: "h" * 40}), NOW + 2 * DAYS).command == "publisher approve 9"
+    assert asks(view, now=NOW + 2 * DAYS).code == "missed"
+
+
+def test_a_refused_approval_that_was_asked_for_again_waits_for_that_answer() -> None:
+    view = plan_view(PLAN, requested(PLAN, 1, 9), asked=(no(PLAN, "author-approved"),))
+    assert asks(view, site_view(view, requests={9: "h" * 40})).command == "publisher approve 9"
+    assert asks(view).code == "approval-author-approved"
+
+
 def test_a_further_request_follows_only_one_that_was_merged_and_expired() -> None:
     asked = (yes(PLAN, rules=SHORT), yes(PLAN, NOW + HOUR, 1, SHORT))
     view = plan_view(PLAN, approved(PLAN), requested(PLAN, 1, 9), asked=asked)
@@ -574,7 +595,7 @@ def test_before_the_build_a_launch_needs_its_plans_approval() -> None:
     assert asks(plan_view(LAUNCH, asked=(yes(LAUNCH, NOW - 3 * DAYS),)), now=NOW + DAYS).act is Act.REQUEST
 
 
-WHOLE = launch(steps=None)
+WHOLE = whole_launch()
 
 
 def at_step(name: str, gates: dict[str, tuple[Asked, ...]], *records: Record) -> Decision:

@@ -25,6 +25,7 @@ from tests.support.values import (
     SITE,
     SITE_ID,
     Record,
+    announced,
     approved,
     built,
     deployed,
@@ -41,6 +42,7 @@ from tests.support.values import (
     revised,
     site_view,
     up_to,
+    whole_launch,
 )
 
 PLAN = publication()
@@ -176,7 +178,7 @@ def test_records_from_before_approvals_named_steps_follow_the_plans() -> None:
 
 
 def test_a_recorded_revision_goes_through_its_own_steps() -> None:
-    whole = launch(steps=None)
+    whole = whole_launch()
     second = revised(whole, steps=["build", "release"])
     record: Record = (EventType.REVISED, {"from": whole.payload, "to": second.payload, "revision": 2})
     source = world(second, records={whole.path: log(approved(whole), failed("domain-check"), record)})
@@ -285,6 +287,31 @@ def test_a_merged_request_that_the_ledger_names_too_counts_once() -> None:
     )  # fmt: skip
     source = world(PLAN, records={PLAN.path: log(approved(PLAN), asked)}, gate_files=(made,))
     assert [item.number for item in seen(source).plans[PLAN.path].asked[PLAN_GATE]] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("stands_there", "displaced"),
+    [("the file", False), ("another file", True), ("nothing", True), ("something broken", True), ("no branch", False)],
+)
+def test_a_number_that_another_request_took_over_is_known(stands_there: str, displaced: bool) -> None:
+    """A branch that was deleted undecided frees its number."""
+    made = gate(PLAN)
+    fields = {"gate": PLAN_GATE, "number": 1, "request": 9, "path": made.path, "payload": made.payload}
+    source = world(PLAN, records={PLAN.path: log(approved(PLAN), (EventType.REQUESTED, fields))})
+    if stands_there != "no branch":
+        source.known = replace(source.known, requests={9: "9" * 40})
+    files: dict[str, tuple[GateFile, ...] | Refusal] = {
+        "the file": (made,), "another file": (gate(PLAN, 2),), "something broken": InputProblem("schema-type", "no"),
+    }  # fmt: skip
+    source.gates_at["9" * 40] = files.get(stands_there, ())
+    assert seen(source).plans[PLAN.path].displaced == (frozenset({made.path}) if displaced else frozenset())
+
+
+def test_requests_of_what_is_over_are_not_looked_at() -> None:
+    source = world(PLAN, records={PLAN.path: log(*up_to("confirmed", PLAN), requested(PLAN), announced())})
+    source.known = replace(source.known, requests={9: "9" * 40})
+    assert seen(source).plans[PLAN.path].displaced == frozenset()
+    assert ("gates", "9" * 40) not in source.asked
 
 
 def test_where_nobody_asked_for_approvals_none_are_judged() -> None:

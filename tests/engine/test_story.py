@@ -62,7 +62,7 @@ def test_a_publication_is_told_in_order_with_whose_approval_it_was():
                 ("prepared", {"puts": [{"id": "a-0007"}, {"id": "a-0011"}], **at}),
                 ("built", {"release": DIGEST, "base": BASE, "rebased": False, **at}),
                 ("deploy-intent", {"release": DIGEST, "base": BASE, **at}),
-                ("deployed", {"release": DIGEST, "base": BASE, "how": "switched", "claim": 4, **at}),
+                ("deployed", {"deployment": 1, "release": DIGEST, "base": BASE, "how": "switched", "claim": 4, **at}),
                 ("confirmed", {"urls": ["https://blog.example/fences/"], "release": DIGEST, **at}),
             ),
             CLAIMS: events(
@@ -79,7 +79,7 @@ def test_a_publication_is_told_in_order_with_whose_approval_it_was():
         "prepared a-0007, a-0011",
         "built release 9f9f9f9f9f9f on base 3c3c3c3c3c3c",
         "about to deploy release 9f9f9f9f9f9f on base 3c3c3c3c3c3c, approved by ann@example.org",
-        "deployed release 9f9f9f9f9f9f on base 3c3c3c3c3c3c, approved by ann@example.org",
+        "deployed release 9f9f9f9f9f9f on base 3c3c3c3c3c3c (deployment 1), approved by ann@example.org",
         "confirmed in public: https://blog.example/fences/",
         "released the claim (fence 4)",
     ]
@@ -93,12 +93,12 @@ def test_a_launch_goes_by_the_approval_of_its_gate():
             "blog/launch": events(
                 ("approved", {"gate": "plan", "request": 1, "payload": DIGEST, "by": ["ann"]}),
                 ("approved", {"gate": "G3", "request": 2, "payload": BASE, "by": ["bob"]}),
-                ("deployed", {"release": DIGEST, "base": "", "how": "switched"}),
+                ("deployed", {"deployment": 1, "release": DIGEST, "base": "", "how": "switched"}),
             )
         },
         ZONE,
     )
-    assert lines[-1].what == "deployed release 9f9f9f9f9f9f on base nothing, approved by bob"
+    assert lines[-1].what == "deployed release 9f9f9f9f9f9f on base nothing (deployment 1), approved by bob"
 
 
 def test_a_revision_ends_the_approval_before_it():
@@ -107,7 +107,7 @@ def test_a_revision_ends_the_approval_before_it():
             PLAN: events(
                 ("approved", {"gate": "plan", "request": 1, "payload": DIGEST, "by": ["ann"]}),
                 ("revised", {"from": DIGEST, "to": BASE, "revision": 2}),
-                ("deployed", {"release": DIGEST, "base": "", "how": "seen"}),
+                ("deployed", {"deployment": 1, "release": DIGEST, "base": "", "how": "seen"}),
             )
         },
         ZONE,

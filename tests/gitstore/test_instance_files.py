@@ -39,7 +39,6 @@ sites:
     channels:
       mail: {kind: smtp, host: 127.0.0.1, port: 2525, list_secrets: {readers: READERS}}
     confirm_within: 90s
-    largest_removal: 2
 """
 ARTICLE: dict[str, Any] = {
     "id": "a-0007", "source": "drafts/handbook/fences", "category": "guide", "url": "/fences/",
@@ -87,12 +86,12 @@ def test_instance() -> None:
     assert site.staging and site.staging.options == {"path": "public/staging"}
     assert [(channel.name, channel.kind) for channel in site.channels] == [("mail", "smtp")]
     assert site.channels[0].options["list_secrets"] == {"readers": "READERS"}
-    assert (site.confirm_within, site.largest_removal, found.lease) == (timedelta(seconds=90), 2, timedelta(minutes=10))
+    assert (site.confirm_within, found.lease) == (timedelta(seconds=90), timedelta(minutes=10))
 
 
 def test_a_small_instance_has_the_domains_defaults() -> None:
     lines = [line for line in INSTANCE.splitlines() if not line.startswith(("drafts", "on_call", "alerts", "lease"))]
-    small = "\n".join(lines[:-5]) + "\n"
+    small = "\n".join(lines[:-4]) + "\n"
     found = instance_files.instance_of(small.encode(), "publisher.yaml")
     assert (found.drafts.remote, found.on_call, found.alerts, found.lease) == ("", (), None, timedelta(minutes=10))
     assert found.sites["handbook"].staging is None
@@ -109,7 +108,7 @@ def test_a_small_instance_has_the_domains_defaults() -> None:
         ("main", "a..b", None),
         ("lease: 10m", "lease: 10 minutes", "7:8"),
         ("kind: directory, ", "", "17:13"),
-        ("largest_removal", "largest_remowal", "22:5"),
+        ("confirm_within", "confirm_witin", "21:5"),
         ("forge: git", "forge: gitlab", "2:8"),
     ],
 )
@@ -131,7 +130,7 @@ def test_what_the_planner_has_announced() -> None:
 
 @pytest.mark.parametrize(
     ("old", "new", "where"),
-    [("[mail]", "[mail, post]", "23:33"), (", at_most: 500", "", "23:15"), ("500", "0", "23:58"), ("[mail]", "[]", "23:26")],
+    [("[mail]", "[mail, post]", "22:33"), (", at_most: 500", "", "22:15"), ("500", "0", "22:58"), ("[mail]", "[]", "22:26")],
 )
 def test_announce_refusals(old: str, new: str, where: str) -> None:
     text = INSTANCE + ANNOUNCE.replace(old, new)

@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from publisher.domain import wording
 from publisher.domain.instance import ChannelSpec
 from publisher.errors import InputProblem, NeedsPerson
-from publisher.domain import wording
 from publisher.notify.alerts import Notices, StderrAlerts, make_alerts
 from publisher.notify.outcomes import Outcome, refused, sent, unknown
 from publisher.ports import Message

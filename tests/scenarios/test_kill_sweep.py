@@ -91,7 +91,7 @@ def kill(stage: Stage, who: str, cell_at: str, now: float, *argv: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_line_has_these_effects(stages: Stages, kind: str) -> None:
-    assert stages(kind).undisturbed() == LINE[kind]
+    assert stages(kind).effects == LINE[kind]
 
 
 @pytest.mark.parametrize(("kind", "base"), [(kind, base) for kind, bases in RECOVERED_KINDS.items() for base in bases])

@@ -47,6 +47,7 @@ class FakeRepository:
     broken: dict[str, InputProblem] = field(default_factory=dict)
     records: dict[str, tuple[Event, ...]] = field(default_factory=dict)
     gate_files: tuple[GateFile, ...] = ()
+    gates_at: dict[str, tuple[GateFile, ...] | Refusal] = field(default_factory=dict)
     bytes_of: dict[str, bytes] = field(default_factory=dict)
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
@@ -104,7 +105,10 @@ class FakeRepository:
 
     def gates(self, commit: str, site: str) -> tuple[GateFile, ...]:
         self.asked.append(("gates", commit))
-        return self.gate_files
+        found = self.gates_at.get(commit, self.gate_files)
+        if isinstance(found, Refusal):
+            raise found
+        return found
 
     def blobs(self, oids: Iterable[str]) -> Mapping[str, bytes]:
         return {oid: self.bytes_of[oid] for oid in oids}

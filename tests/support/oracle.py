@@ -137,20 +137,22 @@ def accept(
     *,
     first: Published | None = None,
     before: Sequence[str] = (),
+    prepared: Sequence[str] = (),
     now: str = "",
     who: str = "again",
 ) -> None:
     """Raises unless the publication of ``date`` is public exactly once, as planned, and nothing is left to do.
 
     ``first`` is what an undisturbed run made public: then every byte must be the same. ``before`` are the dates whose publications
-    were deployed before it, in order. ``now`` is the driver's clock for the further run, which ``who`` does in a fresh clone.
+    are public from before it, in the order of their deployment; ``prepared`` those whose texts may lie ready, or in an older release,
+    and must not be public now. ``now`` is the driver's clock for the further run, which ``who`` does in a fresh clone.
     """
     plan, ledger, live = plan_of(instance, date), all_events(instance), published(instance)
     events = ledger[path_of(date)]
     _the_ledger_agrees(events, ledger, live)
     _the_articles_are_the_plans(instance, plan, before, live)
     _the_web_shows_it(instance, live, of_type(events, "confirmed")[0])
-    _nothing_else_is_public(instance, [plan, *(plan_of(instance, day) for day in before)])
+    _nothing_else_is_public(instance, live, [date, *before], prepared)
     _told_once(path_of(date), plan, events, live)
     _claims_are_released(ledger)
     if first is not None:
@@ -203,15 +205,15 @@ def _the_web_shows_it(instance: Instance, live: Published, confirmed: Mapping[st
         assert body == live.files[path], f"{url} shows something else than the target holds"
 
 
-def _nothing_else_is_public(instance: Instance, plans: Sequence[Mapping[str, Any]]) -> None:
+def _nothing_else_is_public(instance: Instance, live: Published, shown: Sequence[str], prepared: Sequence[str]) -> None:
     """No draft that no plan selected, in any byte that the target has ever been given, or in the build source."""
-    chosen = {article["id"] for plan in plans for article in plan["articles"]}
-    others = [text for name, text in _drafts(instance).items() if name not in chosen]
-    assert others, "every draft is public, so this shows nothing"
-    world = list(_world(instance))
-    for private in others:
-        for data in world:
-            assert private not in data, f"{private.decode()} left"
+    public = {article["id"] for day in shown for article in plan_of(instance, day)["articles"]}
+    chosen = public | {article["id"] for day in prepared for article in plan_of(instance, day)["articles"]}
+    drafts = _drafts(instance)
+    assert set(drafts) - chosen, "every draft is selected, so this shows nothing"
+    for known, places in ((public, live.files.values()), (chosen, _world(instance))):
+        for private in [text for name, text in drafts.items() if name not in known]:
+            assert not any(private in data for data in places), f"{private.decode()} left"
     state = yaml.safe_load(git(instance.remote.path, "show", "main:publisher.yaml"))["branches"]["state"]
     prepared = git(instance.remote.path, "ls-tree", "-d", "--name-only", state, "site-src/blog/articles/").decode().split()
     assert {name.rsplit("/", 1)[-1] for name in prepared} <= chosen

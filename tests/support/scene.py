@@ -140,8 +140,9 @@ class Scene:
 
     @contextmanager
     def stopped(self, now: str, where: str, *argv: str, who: str = "ci") -> Iterator[StoppedRun]:
-        """A run that is stopped (SIGSTOP) at an effect while the block does something, and then goes on."""
-        process = self.instance.start_driven(who, "run", "--json", *argv, now=at(now), at=f"stop:{where}")
+        """A command (``run`` where none is named) that is stopped (SIGSTOP) at an effect, and goes on after the block."""
+        command = argv if argv and not argv[0].startswith("-") else ("run", "--json", *argv)
+        process = self.instance.start_driven(who, *command, now=at(now), at=f"stop:{where}")
         held = StoppedRun(process)
         try:
             held.wait_until_stopped()

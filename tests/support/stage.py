@@ -66,6 +66,8 @@ class Stage:
     lease: str = "1s"
     instance: Instance = field(init=False)
     first: Published = field(init=False)
+    effects: tuple[str, ...] = ()
+    """What the undisturbed run did to the world, in order."""
 
     def __post_init__(self) -> None:
         self._saved = self.folder / "saved"
@@ -88,14 +90,15 @@ class Stage:
         self.instance.driven("reviewer", "approve", "1", "--yes", check=0, now=at(1))
         self.save("approved")
 
-    def undisturbed(self) -> tuple[str, ...]:
-        """Runs the approved plan without a disturbance and keeps what became public; returns its effects in order."""
+    def undisturbed(self) -> None:
+        """Runs the approved plan without a disturbance, and keeps what became public and its effects; saved as ``first``."""
         log = self.folder / "effects.log"
         log.unlink(missing_ok=True)
         self.restore("approved")
         self.instance.driven("ci", "run", check=0, now=at(10), log=str(log))
         self.first = published(self.instance)
-        return effects_of(log)
+        self.effects = effects_of(log)
+        self.save("first")
 
     def save(self, name: str) -> None:
         """Takes a copy of the instance as it is."""

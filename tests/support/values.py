@@ -15,7 +15,7 @@ from publisher.domain.gates import PLAN_GATE
 from publisher.domain.history import History, apply, unwritten
 from publisher.domain.instance import Instance, Site, TargetSpec
 from publisher.domain.ledger_events import WITHOUT_CLAIM, Event, EventType, NewEvent, encode
-from publisher.domain.lines import Step
+from publisher.domain.lines import LAUNCH, Step
 from publisher.domain.plan import Plan, plan_of
 from publisher.engine.site_view import Asked, PlanView, SiteView
 from publisher.ports import Tips
@@ -95,6 +95,11 @@ def launch(**changes: Any) -> Plan:
     }  # fmt: skip
     data = {field: value for field, value in {**made, **changes}.items() if value is not None}
     return plan_of(f"{SITE_ID}/launch", data)
+
+
+def whole_launch() -> Plan:
+    """A launch through all thirteen steps."""
+    return launch(steps=[step.name for step in LAUNCH])
 
 
 def revised(plan: Plan, **changes: Any) -> Plan:
