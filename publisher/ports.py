@@ -249,6 +249,9 @@ class ReadsRepository(Protocol):
     def last_change(self, commit: str, path: str) -> str:
         """The newest commit on the first-parent chain of ``commit`` that changed ``path``; "" when none did."""
 
+    def plan_before(self, commit: str, path: str) -> Plan | None:
+        """A plan as it was before its newest change on the first-parent chain; None where that change added it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:

@@ -22,8 +22,9 @@ from publisher.domain.fingerprint import short
 from publisher.domain.gates import PLAN_GATE, subject_of
 from publisher.domain.history import deploy_step
 from publisher.domain.lines import Step
-from publisher.domain.plan import Conflict, Kind, Plan, check_succession
+from publisher.domain.plan import Conflict, Kind, Plan
 from publisher.engine.site_view import PlanView, SiteView, refusal_of, rejected
+from publisher.engine.succession import check_successor, is_late_revision
 from publisher.errors import EXIT_INPUT, EXIT_LATER, EXIT_OK, EXIT_PERSON, EXIT_UNKNOWN, Refusal
 
 
@@ -153,7 +154,7 @@ def _public_already(view: PlanView, site: SiteView, now: datetime) -> Decision |
     step = view.history.next_step
     if not view.history.deployed or step is None or step.name not in (deploy_step(view.history.kind), "confirm", "announce"):
         return None
-    if _late_revision(view):
+    if is_late_revision(view):
         return _run(
             view, Act.RECORD_REVISION_REFUSED, step.name, "revised-late", "a revision came after the release became public"
         )
@@ -171,38 +172,22 @@ def _public_already(view: PlanView, site: SiteView, now: datetime) -> Decision |
     return _run(view, Act.WORK, step.name, "confirm", "it was deployed and is not confirmed yet")
 
 
-def _late_revision(view: PlanView) -> bool:
-    found = view.found
-    return bool(
-        found and view.plan and found.revision > view.plan.revision and found.payload not in view.history.refused_revisions
-    )
-
-
 def _changed_plan(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
     """The file at the default branch against the payload that the key is bound to."""
     history, found = view.history, view.found
-    if not history.payload or (found and found.payload == history.payload):
-        return None
     if found is None:
         return _missing(view)
     if found.payload in history.refused_revisions:
         return _person(view, "revision-refused", "the revision came too late and was refused", f"publisher log {view.path}")
     try:
-        _check_successor(view, found)
+        check_successor(view, found)
     except Conflict as conflict:
         what = f"the key is bound to payload {short(conflict.bound)}, the file now has {short(conflict.found)}"
         return _person(view, "conflict", what, f'publisher revise {view.path} --reason "…"')
+    if history.payload in ("", found.payload):
+        return None
     what = f"revision {found.revision} replaces payload {short(history.payload)}"
     return _run(view, Act.RECORD_REVISED, _next(view), "revised", what)
-
-
-def _check_successor(view: PlanView, found: Plan) -> None:
-    plan, bound = standing_plan(view), view.history.payload
-    if plan.payload == bound:
-        check_succession(plan, found)
-    elif found.supersedes != bound:
-        # A revision was recorded and its file changed again before any approval: of what the key is bound to, only the hash is known.
-        raise Conflict(bound, found.payload)
 
 
 def _held_back(view: PlanView, site: SiteView, now: datetime) -> Decision | None:

@@ -59,6 +59,8 @@ class PlanView:
     history: History
     asked: Mapping[str, tuple[Asked, ...]]
     displaced: frozenset[str] = frozenset()
+    before: Plan | None = None
+    """While the ledger binds the key to nothing: the file as it was before its newest change, which bound it by its merge."""
 
     def latest(self, gate: str) -> Asked | None:
         asked = self.asked.get(gate, ())
@@ -213,7 +215,10 @@ def _plan_view(
     if judge and found and not history.over:
         asked = _asked(forge, tips, found, gates, history)
     displaced = _displaced(reads, tips, path, history)
-    return PlanView(path=path, plan=plan, found=found, problem=problem, history=history, asked=asked, displaced=displaced)
+    before = reads.plan_before(tips.default, path) if judge and found and not history.payload and not history.over else None
+    return PlanView(
+        path=path, plan=plan, found=found, problem=problem, history=history, asked=asked, displaced=displaced, before=before
+    )
 
 
 def _displaced(reads: ReadsRepository, tips: Tips, path: str, history: History) -> frozenset[str]:

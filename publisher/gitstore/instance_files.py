@@ -38,6 +38,7 @@ def instance_of(data: bytes, path: str) -> Instance:
     values = document.data
     drafts = values.get("drafts", {})
     _refuse_unknown_channels(document)
+    _refuse_own_branches(document)
     sites = {name: _site(name, site) for name, site in values["sites"].items()}
     return Instance(
         id=values["instance"]["id"],
@@ -72,6 +73,19 @@ def _site(name: str, values: Mapping[str, Any]) -> Site:
         channels=tuple(_channel(channel, spec) for channel, spec in values.get("channels", {}).items()),
         **more,
     )
+
+
+def _refuse_own_branches(document: Document) -> None:
+    """A site is never published onto a branch that publisher reads plans from or writes the ledger to."""
+    own = set(document.data["branches"].values())
+    for name, site in document.data["sites"].items():
+        for role in ("target", "staging"):
+            spec = site.get(role, {})
+            if spec.get("kind") == "git-branch" and not spec.get("repository") and spec.get("branch") in own:
+                raise InputProblem(
+                    "target-own-branch", "this branch holds plans or the ledger; a site has a branch of its own",
+                    where=document.where(["sites", name, role, "branch"]), next="edit publisher.yaml",
+                )  # fmt: skip
 
 
 def _refuse_unknown_channels(document: Document) -> None:

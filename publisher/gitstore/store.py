@@ -226,6 +226,11 @@ class GitStore:
         changes = self._git.first_parent_changes(commit, path)
         return changes[0] if changes else ""
 
+    def plan_before(self, commit: str, path: str) -> Plan | None:
+        change = self.last_change(commit, f"plans/{path}.yaml")
+        parents = self._git.commit(change).parents if change else ()
+        return self.plan(parents[0], path) if parents else None
+
     # --- the ledger -----------------------------------------------------------------------------------------------------
 
     def ledger(self, state: str, site: str) -> Mapping[str, tuple[Event, ...]]:

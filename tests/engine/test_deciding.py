@@ -328,6 +328,14 @@ def test_before_any_record_the_file_at_the_tip_is_the_plan() -> None:
     assert asks(plan_view(second)).act is Act.WORK
 
 
+def test_before_any_record_the_key_is_bound_by_what_was_merged_first() -> None:
+    assert asks(plan_view(revised(PLAN), before=PLAN)).act is Act.WORK
+    assert asks(plan_view(PLAN, before=PLAN)).act is Act.WORK, "the newest change touched something else"
+    decision = asks(plan_view(publication(numbers=(8, 9)), before=PLAN))
+    assert (decision.code, decision.act) == ("conflict", Act.NONE)
+    assert short(PLAN.payload) in decision.what
+
+
 def after_revision(found: Plan | None, to: Plan) -> PlanView:
     record: Record = (EventType.REVISED, {"from": PLAN.payload, "to": to.payload, "revision": to.revision})
     return plan_view(found or PLAN, approved(PLAN), record, found=found)

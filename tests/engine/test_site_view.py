@@ -100,6 +100,15 @@ def test_a_plan_without_records_is_its_file() -> None:
     assert view.approval("G3") is None
 
 
+def test_while_nothing_is_bound_the_file_before_its_newest_change_counts() -> None:
+    first = publication(numbers=(5, 6))
+    source = world(PLAN, before={PLAN.path: first})
+    assert seen(source).plans[PLAN.path].before == first
+    assert seen(source, judge=False).plans[PLAN.path].before is None
+    source.records = {PLAN.path: log(approved(PLAN))}
+    assert seen(source).plans[PLAN.path].before is None
+
+
 def test_a_bound_plan_is_read_at_its_commit_beside_the_file_at_the_tip() -> None:
     edited = publication(numbers=(3, 4))
     source = world(edited, records={PLAN.path: log(*up_to("built", PLAN))})

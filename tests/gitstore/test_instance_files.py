@@ -315,3 +315,12 @@ def test_whatever_is_written_is_read_back(data: dict[str, Any]) -> None:
     written = render_yaml(data)
     assert load(written, "f").data == data
     assert render_yaml(load(written, "f").data) == written
+
+
+@pytest.mark.parametrize("role", ["target", "staging"])
+def test_a_site_is_not_published_onto_the_instances_own_branches(role: str) -> None:
+    plain = {"target": "public/handbook", "staging": "public/staging"}[role]
+    text = INSTANCE.replace(f"{role}: {{kind: directory, path: {plain}}}", f"{role}: {{kind: git-branch, branch: main}}")
+    assert text != INSTANCE
+    problem = problem_of(lambda: instance_files.instance_of(text.encode(), "publisher.yaml"))
+    assert problem.code == "target-own-branch"

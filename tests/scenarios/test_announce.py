@@ -180,7 +180,7 @@ def test_a_list_that_outgrew_its_approval_is_not_sent_at_all(by_mail: Scene, box
     subscribe(by_mail, ANNA, BEN, CARL, "dora@readers.example")
     done = by_mail.run("12-01 09:01", check=4)
     assert done.code_of(PLAN) == "list-too-large"
-    assert done.plan(PLAN)["problem"]["next"].startswith(f"publisher retry {PLAN} announce")
+    assert f"publisher retry {PLAN} announce" in done.plan(PLAN)["problem"]["next"]
     assert (told(box), "announce-intent" in by_mail.events(PLAN)) == ({}, False)
     require_public(by_mail)
     before = publication(by_mail)
@@ -198,7 +198,7 @@ def test_a_server_that_is_down_loses_nobody(by_mail: Scene, box: Mailbox) -> Non
     text = by_mail.text("publisher.yaml")
     by_mail.edit({"publisher.yaml": text.replace(f"port: {box.port}", "port: 9")})
     done = by_mail.run("12-01 09:01", check=4)
-    assert done.code_of(PLAN) == "channel-unreachable"
+    assert done.code_of(PLAN) == "channel-silent"
     require_public(by_mail)
     before = publication(by_mail)
     assert by_mail.run("12-01 09:10", check=4).data["sites"][0]["pushes"] == 0

@@ -154,11 +154,11 @@ def test_a_plan_edited_by_a_push_after_its_approval(approved: Scene) -> None:
     before = approved.text(PLAN_FILE)
     approved.edit({PLAN_FILE: swapped(before)})
     done = approved.run("12-01 09:01", check=4)
-    assert done.code_of(PLAN) == "approval-edited-without-request"
+    assert done.code_of(PLAN) == "conflict"
     assert approved.live == {}
     # Putting the approved bytes back by another push does not bring the approval back.
     approved.edit({PLAN_FILE: before})
-    assert approved.run("12-01 09:05", check=4).code_of(PLAN) == "approval-edited-without-request"
+    assert approved.run("12-01 09:05", check=4).code_of(PLAN) == "conflict"
     assert approved.live == {}
 
 

@@ -43,6 +43,7 @@ class FakeRepository:
     policy_of: Policy | None = None
     queued: tuple[Queued, ...] = ()
     plans_at: dict[str, dict[str, Plan | Refusal]] = field(default_factory=dict)
+    before: dict[str, Plan] = field(default_factory=dict)
     drafts_at: dict[str, Draft] = field(default_factory=dict)
     broken: dict[str, InputProblem] = field(default_factory=dict)
     records: dict[str, tuple[Event, ...]] = field(default_factory=dict)
@@ -85,6 +86,9 @@ class FakeRepository:
             raise found
         return found
 
+    def plan_before(self, commit: str, path: str) -> Plan | None:
+        return self.before.get(path)
+
     def draft(self, commit: str, source: str) -> Draft:
         found, problems = self.drafts(commit, "", [source])
         if source in problems:
@@ -118,6 +122,9 @@ class FakeRepository:
 
     def files(self, commit: str, folder: str) -> Mapping[str, bytes]:
         return {path.removeprefix(f"{folder}/"): self.bytes_of[oid] for oid, path in self._below(folder)}
+
+    def plan_before(self, commit: str, path: str) -> Plan | None:
+        return None
 
     def last_change(self, commit: str, path: str) -> str:
         return commit if path in self.plan_paths(commit, "") else ""

@@ -97,6 +97,7 @@ class Scene:
     # --- states -----------------------------------------------------------------------------------------------------------
 
     def save(self, name: str) -> None:
+        shutil.rmtree(self.folder / f"saved-{name}", ignore_errors=True)
         subprocess.run(["cp", "-a", str(self.instance.folder), str(self.folder / f"saved-{name}")], check=True)
 
     def has(self, name: str) -> bool:
