@@ -43,8 +43,8 @@ PURE = {
     "urllib.parse", "zoneinfo",
 }  # fmt: skip
 CLOCKS = {"now", "today", "utcnow", "time", "time_ns", "monotonic", "perf_counter", "fromtimestamp", "localtime", "gmtime"}
-# Every rule of what happens next, read in order; every door in one file; everything that is known about git.
-LONG = {"publisher.engine.deciding": 450, "publisher.ports": 600, "publisher.gitstore.gateway": 500}
+# Every door in one file; everything that is known about git.
+LONG = {"publisher.ports": 600, "publisher.gitstore.gateway": 500}
 
 
 def imported(tree: ast.AST) -> Iterator[tuple[str, bool]]:

@@ -123,9 +123,6 @@ class FakeRepository:
     def files(self, commit: str, folder: str) -> Mapping[str, bytes]:
         return {path.removeprefix(f"{folder}/"): self.bytes_of[oid] for oid, path in self._below(folder)}
 
-    def plan_before(self, commit: str, path: str) -> Plan | None:
-        return None
-
     def last_change(self, commit: str, path: str) -> str:
         return commit if path in self.plan_paths(commit, "") else ""
 
