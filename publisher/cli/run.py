@@ -81,7 +81,9 @@ def _run(wired: Wired, site: str, name: str, patience: timedelta | None) -> Site
     deadline = wired.clock.now() + patience if patience else None
     while True:
         outcome = run_site(doors, site, name)
-        waiting = any(item.decision and _waits_for_review(item.decision.code) for item in outcome.plans.values())
+        codes = [item.decision.code for item in outcome.plans.values() if item.decision]
+        codes += [outcome.problem.code] if outcome.problem else []
+        waiting = any(_waits_for_review(code) for code in codes)
         if deadline is None or not waiting or wired.clock.now() >= deadline:
             return outcome
         doors.progress("waiting for an approval")
@@ -89,8 +91,8 @@ def _run(wired: Wired, site: str, name: str, patience: timedelta | None) -> Site
 
 
 def _waits_for_review(code: str) -> bool:
-    """Whether a reviewer's merge is what is missing."""
-    return code.startswith("approval-") or code == "missed"
+    """Whether a reviewer's merge is what is missing; a plan that is still a request is on the default branch only after it."""
+    return code.startswith("approval-") or code in ("missed", "no-such-plan")
 
 
 def _duration(text: str) -> timedelta:

@@ -49,6 +49,15 @@ class Deploy:
     proofs: tuple[Proof, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Restored:
+    """A plan that a restore found public, with the approval that its own merge still proves."""
+
+    event: Event
+    plan: Plan
+    approval: Approval
+
+
 @dataclass(kw_only=True)
 class PlanRecord:
     """What the audit learnt of one plan. ``intent`` is a deploy that has no recorded outcome yet."""
@@ -58,8 +67,7 @@ class PlanRecord:
     texts: list[Texts] = field(default_factory=list)
     deploy: Deploy | None = None
     confirmed: Event | None = None
-    restored: Approval | None = None
-    restored_ids: tuple[str, ...] = ()
+    restored: Restored | None = None
     intent: Event | None = None
 
 
@@ -265,7 +273,8 @@ class _Reading:
             self._problem("plan-differs", event, f"payload {short(event.fields['payload'])} is not the plan's")
             return
         subject = Subject(path=f"plans/{self._path}.yaml", payload=plan.payload, revision=plan.revision)
-        self.record.restored = self._approvals.derive(merge, subject, line(self._path, event.n))
-        self.record.restored_ids = plan.article_ids
+        approval = self._approvals.derive(merge, subject, line(self._path, event.n))
+        if approval:
+            self.record.restored = Restored(event=event, plan=plan, approval=approval)
         self._intent = self.record.intent = None
         self.plan = plan

@@ -10,13 +10,13 @@ Rules:
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from publisher.domain.fingerprint import short
-from publisher.domain.history import Prepared
+from publisher.domain.history import Prepared, PublicText
 from publisher.domain.ledger_events import Event
 from publisher.domain.plan import Kind, Presentation
 from publisher.domain.site_content import Content, Deployment, following
@@ -178,6 +178,30 @@ class ProductionCheck:
             self.check_presentations(assembler)
             return self.rebuild(assembler) if rebuild else 0
 
+    # --- where the public texts come from -----------------------------------------------------------------------------------
+
+    def rows(self, records: Sequence[PlanRecord]) -> list[dict[str, Any]]:
+        """One row for each public article."""
+        deployed = [item for item in self.deployed if item.record]
+        by_text = {(text.id, text.digest): item.record for item in deployed for text in item.deployment.prepared.puts}
+        found = [(text, by_text.get((text.id, text.digest))) for text in self.content.shown]
+        return [public_row(text, record or self._restored(text, records)) for text, record in found]
+
+    def _restored(self, text: PublicText, records: Sequence[PlanRecord]) -> PlanRecord | None:
+        """The restored plan whose approved source makes a text of the baseline. A problem when plans name it and none makes it."""
+        where = next((item.where for item in reversed(self.deployed) if item.deployment.plan == text.plan), text.plan)
+        answers: list[bool | None] = []
+        for record in records:
+            restored = record.restored
+            if restored and text.id in restored.plan.article_ids:
+                with self._found.reading(where):
+                    answers.append(self._texts.makes(restored.plan, restored.approval.merge, text, where))
+                if answers and answers[-1]:
+                    return record
+        if False in answers:
+            self._found.problem("text-differs", where, f"{text.id} is recorded as another text than its approved source makes")
+        return None
+
     # --- confirmations --------------------------------------------------------------------------------------------------------
 
     def _check_confirmed(self, record: PlanRecord) -> None:
@@ -218,22 +242,16 @@ def _data(value: Presentation) -> dict[str, Any]:
     return {"commit": value.commit, "output": value.output, "digest": value.digest}
 
 
-def public_rows(items: Iterable[Deployed], content: Content, records: Sequence[PlanRecord]) -> list[dict[str, Any]]:
-    """One row for each public article: the plan that brought its present text, and who approved that."""
-    by_text = {(text.id, text.digest): item.record for item in items if item.record for text in item.deployment.prepared.puts}
-    restored = {article: record for record in records if record.restored for article in record.restored_ids}
-    rows = []
-    for text in content.shown:
-        record = by_text.get((text.id, text.digest)) or restored.get(text.id)
-        rows.append({"id": text.id, "url": text.url, **_origin(record)})
-    return rows
+def public_row(text: PublicText, record: PlanRecord | None) -> dict[str, Any]:
+    """What the report says of a public article: the plan that brought its present text, and who approved that."""
+    return {"id": text.id, "url": text.url, **_origin(record)}
 
 
 def _origin(record: PlanRecord | None) -> dict[str, Any]:
     deploy = record.deploy if record else None
     proven = [proof.approval for proof in deploy.proofs if proof.approval] if deploy else []
     if record and record.restored:
-        proven = [record.restored]
+        proven = [record.restored.approval]
     own = proven[0] if proven else None
     event = deploy.event if deploy else None
     return {

@@ -51,7 +51,7 @@ class TextCheck:
 
     def _check_digests(self, texts: Texts, where: str) -> None:
         for text in texts.prepared.puts:
-            if tree_digest({name: pair[1] for name, pair in text.files.items()}) != text.digest:
+            if tree_digest(_recorded(text)) != text.digest:
                 self._found.problem("prepared-differs", where, f"the digest of {text.id} is not that of its recorded files")
 
     def _check_plan(self, texts: Texts, plan: Plan, where: str) -> None:
@@ -89,15 +89,26 @@ class TextCheck:
         draft = self._draft(texts.plan, texts.commit, planned, where)
         if draft is None:
             return
-        found = article_fingerprint({name: digest(data) for name, data in draft.files.items()}, draft.salt)
+        found = _fingerprint(draft)
         if (found, draft.id) != (planned.fingerprint, planned.id):
             says = f"{planned.id} was approved as {short(planned.fingerprint)}, its source there is {short(found)}"
             self._found.problem("fingerprint-differs", where, says)
             return
         self.count += 1
-        digests = {name: digest(data) for name, data in self._public_form(draft, text).items()}
-        if digests != {name: pair[1] for name, pair in text.files.items()}:
+        if self._digests(draft, text) != _recorded(text):
             self._found.problem("text-differs", where, f"{text.id} was prepared as another text than its approved source makes")
+
+    def makes(self, plan: Plan, commit: str, text: PublicText, where: str) -> bool | None:
+        """Whether an approved plan's source makes exactly this text; None, with a finding, where it cannot be read."""
+        planned = next(article for article in plan.articles if article.id == text.id)
+        draft = self._draft(plan, commit, planned, where)
+        if draft is None:
+            return None
+        due = with_offset(plan.publish_at)
+        dated = text.updated == due if plan.action is ChangeAction.CORRECT else (text.date, text.updated) == (due, "")
+        same = _fingerprint(draft) == planned.fingerprint and self._digests(draft, text) == _recorded(text)
+        self.count += same
+        return dated and same and (text.url, text.guid) == (planned.url, planned.guid)
 
     def _draft(self, plan: Plan, commit: str, planned: PlannedArticle, where: str) -> Draft | None:
         try:
@@ -114,13 +125,22 @@ class TextCheck:
             self._found.problem("source-missing", where, f"{planned.id}: the approved source cannot be read at its commit")
             return None
 
-    def _public_form(self, draft: Draft, text: PublicText) -> Mapping[str, bytes]:
+    def _digests(self, draft: Draft, text: PublicText) -> dict[str, str]:
+        """The digests of the public form that a source makes, under the record's id, address and dates."""
         article = PublicArticle(
             id=text.id, url=text.url, guid=text.guid, title=draft.title.reveal(), summary=draft.summary.reveal(),
             category=draft.category, tags=draft.tags, date=text.date, updated=text.updated, body=draft.body.reveal(),
             files={name: data for name, data in draft.files.items() if name != "index.md"},
         )  # fmt: skip
-        return self._builder.public_form(draft, article)
+        return {name: digest(data) for name, data in self._builder.public_form(draft, article).items()}
+
+
+def _fingerprint(draft: Draft) -> str:
+    return article_fingerprint({name: digest(data) for name, data in draft.files.items()}, draft.salt)
+
+
+def _recorded(text: PublicText) -> dict[str, str]:
+    return {name: pair[1] for name, pair in text.files.items()}
 
 
 # --- recorded files and the build source --------------------------------------------------------------------------------------

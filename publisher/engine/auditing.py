@@ -17,7 +17,7 @@ from publisher.engine.audit_approvals import Approvals
 from publisher.engine.audit_findings import Finding, Findings, line
 from publisher.engine.audit_ledger import HistoryCheck, SiteLedger, check_claims, read_site
 from publisher.engine.audit_plans import PlanRecord, check_plan
-from publisher.engine.audit_production import ProductionCheck, public_rows
+from publisher.engine.audit_production import ProductionCheck
 from publisher.engine.audit_texts import TextCheck, check_build_source, check_recorded_files, recorded_texts
 from publisher.errors import EXIT_OK, EXIT_SAFETY, StoppedForSafety
 from publisher.ports import FileChange, GitReads, Progress, ReadsForge, ReadsRepository, SiteBuilder, Tips, TreeFile
@@ -167,7 +167,7 @@ class SiteCheck:
         check_recorded_files(doors.git, recorded, found)
         check_build_source(doors.git, self._tips.state, ledger.site, recorded, found)
         rebuilt = production.with_assembler(rebuild=rebuild)
-        rows = public_rows(production.deployed, production.content, records)
+        rows = production.rows(records)
         self._list_unproven(ledger.site, rows, records)
         counts = (
             len(ledger.events), sum(map(len, ledger.events.values())), claims, len(records), self._approvals.count - before,

@@ -159,8 +159,9 @@ def revision(reads: ReadsRepository, view: SiteView, path: str, reason: str, swa
             f"{path} is {'public; correct or withdraw instead' if public else 'canceled, and nothing further of it runs'}",
             next="publisher change --help" if public else "publisher plan", plan=path,
         )  # fmt: skip
-    old = plan_view.found if plan_view else None
-    if old is None:
+    # What the key is bound to, whatever stands in the file now: only its revision leads out of a conflict.
+    old = plan_view.plan or plan_view.found if plan_view else None
+    if plan_view is None or old is None:
         raise UsageProblem("no-such-plan", f"there is no open plan {path}", next="publisher status", plan=path)
     queue = {entry.id: entry for entry in reads.queue(view.tips.default, view.site.id)} if swap else {}
     urls = {text.url: text.id for text in view.production.content.texts.values()}
@@ -178,7 +179,8 @@ def revision(reads: ReadsRepository, view: SiteView, path: str, reason: str, swa
         planned = planned_article(view, draft, urls)
         kept = {} if other else {"url": article.url, "guid": article.guid, "was": article.was}
         articles.append({**article_data(planned), **{name: value for name, value in kept.items() if value}})
-    data = {**old.data, "revision": old.revision + 1, "supersedes": old.payload, "reason": reason}
+    bound = plan_view.history.payload or old.payload
+    data = {**old.data, "revision": old.revision + 1, "supersedes": bound, "reason": reason}
     if articles:
         data["articles"] = articles
     data |= _sources(view)

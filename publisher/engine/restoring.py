@@ -28,7 +28,7 @@ from publisher.domain.site_content import Content
 from publisher.engine.bench import Doors
 from publisher.engine.site_view import SiteView, load
 from publisher.errors import ComeBackLater, NeedsPerson, Refusal, StoppedForSafety
-from publisher.ports import Assembler, Batch, Tips
+from publisher.ports import Assembler, Batch, Live, Tips
 
 MOST_PRESENTATIONS = 60
 MOST_ROUNDS = 6
@@ -71,7 +71,7 @@ def restore(doors: Doors, assembler: Assembler, site_id: str) -> Restored:
         )
     source = Sources(doors=doors, view=view, plans=_all_plans(doors, view))
     found = _reproduce(source, assembler, public, live.release) if public.articles else None
-    events = _events(view, source, public, found, live.release, doors)
+    events = _events(view, source, public, found, live, doors)
     tips = _write(doors, view, tips, events)
     epoch = events.epoch
     fence = Fence(epoch=epoch.fields["epoch"], epoch_id=epoch.fields["epoch_id"], number=0, nonce=doors.new_nonce())
@@ -245,10 +245,11 @@ class RestoreEvents:
 
 
 def _events(
-    view: SiteView, source: Sources, public: PublicManifest, found: Reproduced | None, release: str, doors: Doors
+    view: SiteView, source: Sources, public: PublicManifest, found: Reproduced | None, live: Live, doors: Doors
 ) -> RestoreEvents:
-    now = in_utc(doors.clock.now())
-    number = view.standing.epoch + 1
+    now, release = in_utc(doors.clock.now()), live.release
+    # The target may have accepted a later epoch than the ledger that is left knows of.
+    number = max(view.standing.epoch, live.fence.epoch if live.fence else 0) + 1
     epoch = NewEvent(type=EventType.EPOCH, fields={"epoch": number, "epoch_id": doors.new_nonce(), "reason": "restored"})
     by_path: dict[str, list[NewEvent]] = {f"{view.site.id}/claims/{now[:4]}": [epoch]}
     if found:

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tests.support.audited import CLAIMS, FIRST, LAUNCH, SECOND, Tampered, copy_clone, find, finished_story
+from tests.support.audited import CLAIMS, FIRST, LAUNCH, SECOND, Tampered, copy_clone, find, finished_story, recorded_events
 from tests.support.command_line import publisher
 from tests.support.gitrepos import snapshot
 
@@ -118,7 +118,7 @@ def test_the_story_of_a_site_with_the_newest_last(clone):
     assert said.code == 0
     head, *lines = said.out.splitlines()
     assert head.split() == ["WHEN", "WHO", "ABOUT", "WHAT"]
-    assert len(lines) == 46
+    assert len(lines) == recorded_events()
     assert lines[0].startswith("2026-01-01 08:00 HKT (00:00Z)") and lines[-1].endswith("released the claim (fence 6)")
     (deployed,) = [line for line in lines if f" {FIRST} " in line and "deployed release" in line]
     assert deployed.endswith(", approved by reviewer@example.org") and "2026-01-05 08:08 HKT (00:08Z)  ci " in deployed

@@ -236,16 +236,48 @@ def test_a_cancel_spends_it(approved: Scene) -> None:
     assert approved.live == {}
 
 
+def test_a_revert_spends_it(approved: Scene) -> None:
+    """The plan is gone, and putting the same bytes back by a push brings no approval back."""
+    approved.back_to("approved")
+    text = approved.text(name(GOOD))
+    approved.edit({name(GOOD): None}, "Revert")
+    assert approved.run("12-01 09:01").data["sites"][0]["plans"] == []
+    assert "no-such-plan" in approved.run("12-01 09:01", GOOD, "--yes", check=5).out
+    approved.edit({name(GOOD): text}, "Revert the revert")
+    assert approved.run("12-01 09:02", check=4).code_of(GOOD) == "approval-restored-without-request"
+    assert approved.live == {}
+
+
 def test_a_rejection_is_final(approved: Scene) -> None:
-    """Also for the same payload in another request: its author cannot ask until somebody says yes."""
+    """Also for the same bytes in another request, which its author signs until somebody says yes."""
     approved.back_to("new")
     scene = approved
     scene.approve(scene.plan("12-01 08:00"), "12-01 08:10", "--reject")
-    again = scene.do("planner", "plan", now="12-01 08:20", check=4)
-    assert "proposal-rejected" in again.err
-    # By hand: the planner's own key signs the same file once more, on a branch that looks like a request.
-    scene.do("planner", "plan", "--days", "2", "--local", now="12-01 08:20", check=4)
+    scene.do("planner", "plan", "--date", "2026-12-01", "--local", now="12-01 08:20", check=4)
+    planner = scene.instance.clone("planner")
+    planner.git("fetch", "--quiet", "origin")
+    planner.git("checkout", "--quiet", "-B", "again", "origin/main")
+    rejected = scene.instance.remote.git("log", "--format=%P", "-1", "main").split()[1]
+    text = scene.text(name(GOOD), rejected)
+    planner.commit({name(GOOD): text}, "The same again", key=scene.instance.folder / "keys" / "planner")
+    planner.push("publisher/requests/9")
+    assert "reject" in scene.approve(9, "12-01 08:30", check=4).err
     assert scene.run("12-01 09:01").data["sites"][0]["plans"] == []
     assert scene.live == {}
+
+
+def test_a_run_that_waits_for_the_review(approved: Scene) -> None:
+    """``--wait``: the plan is still a request; its merge is what lets the run go on."""
+    approved.back_to("new")
+    scene = approved
+    scene.plan("12-01 09:00")
+    process = scene.instance.start_driven("ci", "run", GOOD, "--yes", "--wait", "1h", now=at("12-01 09:01"))
+    try:
+        scene.approve(1, "12-01 09:01")
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 0, out + err
+    assert scene.articles() == ["a-0001", "a-0002"]
 
 

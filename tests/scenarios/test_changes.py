@@ -217,6 +217,12 @@ def test_another_payload_under_the_same_key_is_a_conflict(approved: Scene) -> No
     assert short(bound) in said
     assert len({word.strip(",") for word in said.split() if len(word.strip(",")) == 12 and word.strip(",").isalnum()}) == 2
     assert approved.live == {}
+    # The next command that it names leads on: a revision of what the key is bound to.
+    assert done.plan(PLAN)["next"]["command"].startswith(f"publisher revise {PLAN}")
+    approved.approve(approved.propose("12-01 09:30", "revise", PLAN, "--reason", "back to the first"), "12-01 09:31")
+    approved.run("12-01 09:40")
+    assert approved.articles() == ["a-0001", "a-0002"]
+    assert approved.page("/elsewhere/") is None
 
 
 def test_what_a_canceled_plan_named_is_free_again(approved: Scene) -> None:

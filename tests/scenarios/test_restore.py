@@ -75,7 +75,8 @@ def require_restored(scene: Scene, before: dict[str, bytes], now: str) -> None:
 
 def stopped(done: Done, *paths: str) -> set[str]:
     """The codes that stopped a run: of the site, or of its plans."""
-    return {done.site_problem} if done.site_problem else {done.code_of(path) for path in paths}
+    named = [plan["plan"] for site in done.data["sites"] for plan in site["plans"]]
+    return {done.site_problem} if done.site_problem else {done.code_of(path) for path in paths if path in named}
 
 
 # --- lost ------------------------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ Environment:
   SIGKILL or SIGSTOP at the N-th call of an effect of ``ports.EFFECTS``;
 * ``DRIVER_LOG``: a file that gets one line per effect: name, worker's step;
 * ``DRIVER_UNREACHABLE``: ``N``: the N-th and every later talk with the remote fails as an unreachable one does;
+* ``DRIVER_TALKS``: a file that gets one line per talk with the remote;
 * ``DRIVER_LOST_ANSWER``: ``N``: the N-th push happens and reports failure;
 * ``DRIVER_LOST_SWITCH``: set: the target's switch happens and its answer is lost;
 * ``DRIVER_UNDECLARED``: a step whose worker is taken to have declared no effects.
@@ -25,6 +26,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from publisher import wiring
@@ -80,7 +82,7 @@ class Effects:
 
     def _log(self, name: str) -> None:
         if os.environ.get("DRIVER_LOG"):
-            with open(os.environ["DRIVER_LOG"], "a") as log:
+            with Path(os.environ["DRIVER_LOG"]).open("a") as log:
                 log.write(f"{name} {self.worker.step if self.worker else '-'}\n")
 
     def _die(self, when: str, name: str) -> None:
@@ -116,6 +118,9 @@ class Talk:
 
         def talk(*args: Any, **kwargs: Any) -> Any:
             self.talks += 1
+            if os.environ.get("DRIVER_TALKS"):
+                with Path(os.environ["DRIVER_TALKS"]).open("a") as log:
+                    log.write(f"{name}\n")
             limit = int(os.environ.get("DRIVER_UNREACHABLE", "0"))
             if limit and self.talks >= limit:
                 if name == "push":
