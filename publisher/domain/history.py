@@ -8,7 +8,7 @@ earlier revision's records keep the meaning they had.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from publisher.domain.ledger_events import FIRST_PREV, Event, EventType
@@ -158,6 +158,8 @@ class History:
         return done[-1] if done else ""
 
 
+FIELDS = frozenset(item.name for item in fields(History))
+
 # Which step of a line an event completes or begins. On the launch line one step covers deploying and confirming.
 COMPLETES: dict[EventType, dict[str, str]] = {
     EventType.PREPARED: {"publication": "prepare", "change": "prepare"},
@@ -186,16 +188,27 @@ def unwritten(kind: str, steps: tuple[Step, ...]) -> History:
 def with_steps(history: History, steps: tuple[Step, ...]) -> History:
     """The history of a plan that goes through these steps: those it had keep their states."""
     fresh = unwritten(history.kind, steps).states
-    return replace(history, steps=steps, states={name: history.states.get(name, state) for name, state in fresh.items()})
+    return _with(history, steps=steps, states={name: history.states.get(name, state) for name, state in fresh.items()})
 
 
 def apply(history: History, event: Event) -> History:
     """One event further. ``IllegalTransition`` when it does not follow from those before."""
-    history = replace(history, events=event.n, chain=event.line_digest, last_at=event.at)
+    history = _with(history, events=event.n, chain=event.line_digest, last_at=event.at)
     rule = FACTS.get(event.type)
     if rule:
         history = rule(history, event)
     return _signal_steps(history, event)
+
+
+def _with(history: History, **facts: Any) -> History:
+    """A copy with some facts changed.
+
+    ``dataclasses.replace`` would call the constructor of all fields for each of the tens of thousands of records of ten years.
+    """
+    assert facts.keys() <= FIELDS, "a fact that a history does not have"
+    copy = object.__new__(History)
+    copy.__dict__.update(history.__dict__, **facts)
+    return copy
 
 
 def _signal_steps(history: History, event: Event) -> History:
@@ -225,7 +238,7 @@ def _state(history: History, step: str) -> State:
 
 
 def _signal(history: History, step: str, signal: Signal) -> History:
-    return replace(history, states={**history.states, step: move(_state(history, step), signal)})
+    return _with(history, states={**history.states, step: move(_state(history, step), signal)})
 
 
 def _running(history: History, step: str) -> History:
@@ -243,12 +256,12 @@ def _approved(history: History, event: Event) -> History:
         if step.gate == gate and history.states[step.name] is State.BLOCKED:
             history = _signal(history, step.name, Signal.APPROVED)
     if gate == "plan":
-        history = replace(history, payload=event.fields["plan_payload"], commit=event.fields["plan_commit"])
-    return replace(history, approvals=(*history.approvals, event.fields))
+        history = _with(history, payload=event.fields["plan_payload"], commit=event.fields["plan_commit"])
+    return _with(history, approvals=(*history.approvals, event.fields))
 
 
 def _rejected(history: History, event: Event) -> History:
-    return _end(replace(history, rejected=(*history.rejected, event.fields["payload"])), Signal.REJECTED)
+    return _end(_with(history, rejected=(*history.rejected, event.fields["payload"])), Signal.REJECTED)
 
 
 def _end(history: History, signal: Signal) -> History:
@@ -256,13 +269,13 @@ def _end(history: History, signal: Signal) -> History:
         name: move(state, signal) if state in (State.BLOCKED, State.QUEUED, State.FAILED) else state
         for name, state in history.states.items()
     }
-    return replace(history, states=states, canceled=True, failed=None)
+    return _with(history, states=states, canceled=True, failed=None)
 
 
 def _revised(history: History, event: Event) -> History:
     """A revision has tasks of its own: nothing prepared or approved for the old payload stands for the new one."""
     fresh = unwritten(history.kind, history.steps)
-    return replace(
+    return _with(
         fresh, events=history.events, chain=history.chain, last_at=history.last_at, payload=event.fields["to"],
         notices=history.notices, revisions=(*history.revisions, (event.fields["from"], event.fields["to"])),
         refused_revisions=history.refused_revisions, rejected=history.rejected,
@@ -270,13 +283,13 @@ def _revised(history: History, event: Event) -> History:
 
 
 def _revision_refused(history: History, event: Event) -> History:
-    return replace(history, refused_revisions=(*history.refused_revisions, event.fields["to"]))
+    return _with(history, refused_revisions=(*history.refused_revisions, event.fields["to"]))
 
 
 def _requested(history: History, event: Event) -> History:
     names = ("gate", "number", "request", "path", "payload")
     request = Request(**{name: event.fields[name] for name in names})
-    return replace(history, requests=(*history.requests, request))
+    return _with(history, requests=(*history.requests, request))
 
 
 def _prepared(history: History, event: Event) -> History:
@@ -286,11 +299,11 @@ def _prepared(history: History, event: Event) -> History:
         payload=fields["payload"], puts=puts, withdraws=tuple(fields.get("withdraws", ())),
         hides=tuple(fields.get("hides", ())), reverts=tuple(fields.get("reverts", ())),
     )  # fmt: skip
-    return replace(history, prepared=prepared)
+    return _with(history, prepared=prepared)
 
 
 def _built(history: History, event: Event) -> History:
-    return replace(history, built=Built(**{name: event.fields[name] for name in ("release", "base", "presentation", "files")}))
+    return _with(history, built=Built(**{name: event.fields[name] for name in ("release", "base", "presentation", "files")}))
 
 
 def _intent(history: History, event: Event) -> History:
@@ -298,57 +311,57 @@ def _intent(history: History, event: Event) -> History:
         raise IllegalTransition("a deploy is intended while the outcome of another is open")
     names = ("deployment", "release", "base")
     intent = Intent(**{name: event.fields[name] for name in names}, fence=event.claim or 0, at=event.at)
-    return replace(history, intent=intent)
+    return _with(history, intent=intent)
 
 
 def _deployed(history: History, event: Event) -> History:
     names = ("deployment", "release", "base", "how")
-    return replace(history, deployed=Deployed(**{name: event.fields[name] for name in names}, at=event.at), intent=None)
+    return _with(history, deployed=Deployed(**{name: event.fields[name] for name in names}, at=event.at), intent=None)
 
 
 def _deploy_closed(history: History, event: Event) -> History:
     step = deploy_step(history.kind)
-    history = replace(history, intent=None)
+    history = _with(history, intent=None)
     return _signal(history, step, Signal.HEARTBEAT_LOST) if history.states[step] is State.RUNNING else history
 
 
 def _confirmed(history: History, event: Event) -> History:
-    return replace(history, confirmed=event.fields["release"], urls=tuple(event.fields["urls"]), unknown=None)
+    return _with(history, confirmed=event.fields["release"], urls=tuple(event.fields["urls"]), unknown=None)
 
 
 def _announce_intent(history: History, event: Event) -> History:
-    return replace(history, telling={**history.telling, event.fields["channel"]: tuple(event.fields["to"])})
+    return _with(history, telling={**history.telling, event.fields["channel"]: tuple(event.fields["to"])})
 
 
 def _announce_result(history: History, event: Event) -> History:
     channel = event.fields["channel"]
     results = {**history.told.get(channel, {}), **event.fields["results"]}
     telling = {name: to for name, to in history.telling.items() if name != channel}
-    return replace(history, told={**history.told, channel: results}, telling=telling)
+    return _with(history, told={**history.told, channel: results}, telling=telling)
 
 
 def _failed(history: History, event: Event) -> History:
     trouble = Trouble(step=event.fields["step"], code=event.fields["code"], at=event.at)
     history = _signal(_running(history, trouble.step), trouble.step, Signal.FAILED)
-    return replace(history, failed=trouble)
+    return _with(history, failed=trouble)
 
 
 def _unknown(history: History, event: Event) -> History:
     pages = event.fields.get("pages", {})
     trouble = Trouble(step=event.fields["step"], code=event.fields["code"], at=event.at, pages=pages)
-    return replace(_running(history, trouble.step), unknown=trouble)
+    return _with(_running(history, trouble.step), unknown=trouble)
 
 
 def _retried(history: History, event: Event) -> History:
     history = _signal(history, event.fields["step"], Signal.RETRIED)
-    return replace(history, failed=None, attempt=history.attempt + 1)
+    return _with(history, failed=None, attempt=history.attempt + 1)
 
 
 def _settled(history: History, event: Event) -> History:
     step, happened = event.fields["step"], event.fields["happened"]
     if history.unknown is None or history.unknown.step != step:
         raise IllegalTransition(f"{step} is settled and was not unknown")
-    history = replace(history, unknown=None)
+    history = _with(history, unknown=None)
     if happened:
         # The fact that goes with it (deployed, confirmed, announced) is its own record beside this one.
         return history
@@ -359,20 +372,20 @@ def _settled(history: History, event: Event) -> History:
         telling = {}
         told = {name: {to: end for to, end in ends.items() if end != "unknown"} for name, ends in told.items()}
     failed = Trouble(step=step, code="settled-did-not-happen", at=event.at)
-    return replace(history, intent=None, telling=telling, told=told, failed=failed)
+    return _with(history, intent=None, telling=telling, told=told, failed=failed)
 
 
 def _restored(history: History, event: Event) -> History:
     """Found public by a restore: the facts stand in the site's baseline, and every step counts as done."""
     states = dict.fromkeys(history.states, State.SUCCEEDED)
-    return replace(
+    return _with(
         history, states=states, payload=event.fields["payload"], confirmed=event.fields["release"],
         urls=tuple(event.fields["urls"]), intent=None, unknown=None, failed=None, telling={}, prepared=None, deployed=None,
     )  # fmt: skip
 
 
 def _noticed(history: History, event: Event) -> History:
-    return replace(history, notices=(*history.notices, event.fields["notice"]))
+    return _with(history, notices=(*history.notices, event.fields["notice"]))
 
 
 FACTS: dict[EventType, Callable[[History, Event], History]] = {

@@ -161,7 +161,7 @@ def decode(text: bytes) -> tuple[Event, ...]:
 def _decode_line(line: bytes, number: int) -> Event:
     try:
         # As ``encode`` writes it; given bytes, json.loads would also take UTF-16 and a byte-order mark.
-        data = json.loads(line.decode("ascii"), object_pairs_hook=_no_duplicates)
+        data = _DECODER.decode(line.decode("ascii"))
     except (ValueError, RecursionError):
         raise BrokenLedger(number, "a line is one JSON object without repeated names") from None
     if not isinstance(data, dict) or any(name not in data for name in COMMON):
@@ -183,6 +183,9 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(data) != len(pairs):
         raise ValueError("repeated name")
     return data
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_no_duplicates)
 
 
 def _event(data: Mapping[str, Any], line_digest: str) -> Event:

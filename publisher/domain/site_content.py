@@ -13,7 +13,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from publisher.domain.history import History, Prepared, PublicText
@@ -72,10 +72,9 @@ def deployment_of(plan: str, history: History) -> Deployment | None:
 
 def production(deployments: Iterable[Deployment]) -> Production:
     """Production after all observed deploys. ``StoppedForSafety`` when two share a number, or one is missing."""
-    ordered = sorted(deployments, key=lambda item: item.number)
-    result = Production(deployments=tuple(ordered))
-    content = Content()
-    releases = set()
+    ordered = tuple(sorted(deployments, key=lambda item: item.number))
+    gathered = _Gathering(Content())
+    presentation = None
     last = 0
     baseline = max((item.number for item in ordered if item.whole), default=0)
     for item in ordered:
@@ -84,44 +83,64 @@ def production(deployments: Iterable[Deployment]) -> Production:
         if item.number > baseline and item.number != last + 1:
             raise StoppedForSafety("deployment-missing", f"no record has deployment {last + 1}", next="publisher audit")
         last = item.number
-        content = following(content, item)
-        releases.add(item.release)
-        result = replace(
-            result, release=item.release, deployment=item.number, presentation=item.presentation or result.presentation
-        )
-    return replace(result, content=content, releases=frozenset(releases))
+        gathered.take(item)
+        presentation = item.presentation or presentation
+    return Production(
+        content=gathered.content(), release=ordered[-1].release if ordered else "", deployment=last, presentation=presentation,
+        releases=frozenset(item.release for item in ordered), deployments=ordered,
+    )  # fmt: skip
 
 
 def following(content: Content, item: Deployment) -> Content:
     """The content once a deployment is observed, when ``content`` was public before it."""
-    changed = after(content, item.prepared)
-    return _only(changed, item.prepared) if item.whole else changed
-
-
-def _only(content: Content, prepared: Prepared) -> Content:
-    """The content reduced to what ``prepared`` puts, in its order; the rest is known and hidden."""
-    listed = {text.id: text for text in prepared.puts}
-    rest = {name: text for name, text in content.texts.items() if name not in listed}
-    return replace(content, texts={**listed, **rest}, hidden=frozenset(rest))
+    gathered = _Gathering(content)
+    gathered.take(item)
+    return gathered.content()
 
 
 def after(content: Content, prepared: Prepared) -> Content:
     """The content once ``prepared`` is public. Refuses what would change an article's identity, or show an unknown text."""
-    texts, known = dict(content.texts), dict(content.known)
-    hidden, withdrawn = set(content.hidden), dict(content.withdrawn)
-    for text in prepared.puts:
-        _check_identity(texts.get(text.id), text)
-        texts[text.id] = text
-        known[text.id, text.digest] = text
-        hidden.discard(text.id)
-    for item in prepared.reverts:
-        if (item["id"], item["digest"]) not in known:
-            raise StoppedForSafety("text-unknown", f"no record has that text of {item['id']}", next="publisher audit")
-        texts[item["id"]] = known[item["id"], item["digest"]]
-    for item in prepared.withdraws:
-        withdrawn[item["id"]] = item
-    hidden |= set(prepared.hides)
-    return Content(texts=texts, withdrawn=withdrawn, hidden=frozenset(hidden), known=known)
+    gathered = _Gathering(content)
+    gathered.change(prepared)
+    return gathered.content()
+
+
+class _Gathering:
+    """Content while deployments are added to it, in place: ten years of them are added up for each decision."""
+
+    def __init__(self, content: Content) -> None:
+        self._texts, self._known = dict(content.texts), dict(content.known)
+        self._hidden, self._withdrawn = set(content.hidden), dict(content.withdrawn)
+
+    def take(self, item: Deployment) -> None:
+        self.change(item.prepared)
+        if item.whole:
+            self._only(item.prepared)
+
+    def change(self, prepared: Prepared) -> None:
+        for text in prepared.puts:
+            _check_identity(self._texts.get(text.id), text)
+            self._texts[text.id] = text
+            self._known[text.id, text.digest] = text
+            self._hidden.discard(text.id)
+        for item in prepared.reverts:
+            if (item["id"], item["digest"]) not in self._known:
+                raise StoppedForSafety("text-unknown", f"no record has that text of {item['id']}", next="publisher audit")
+            self._texts[item["id"]] = self._known[item["id"], item["digest"]]
+        for item in prepared.withdraws:
+            self._withdrawn[item["id"]] = item
+        self._hidden |= set(prepared.hides)
+
+    def _only(self, prepared: Prepared) -> None:
+        """Reduced to what ``prepared`` puts, in its order; the rest is known and hidden."""
+        listed = {text.id: text for text in prepared.puts}
+        rest = {name: text for name, text in self._texts.items() if name not in listed}
+        self._texts, self._hidden = {**listed, **rest}, set(rest)
+
+    def content(self) -> Content:
+        return Content(
+            texts=self._texts, withdrawn=self._withdrawn, hidden=frozenset(self._hidden), known=self._known,
+        )  # fmt: skip
 
 
 def _check_identity(old: PublicText | None, new: PublicText) -> None:

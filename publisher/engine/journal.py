@@ -51,6 +51,7 @@ class Journal:
 
         ``notes`` are claimless records (approvals seen) that ride in the same push.
         """
+        start = self._base
         for _ in range(MOST_TRIES):
             now = self._clock.now()
             event = acquire(
@@ -76,7 +77,7 @@ class Journal:
                 acquire(self._base.standing, holder=self._actor, nonce=nonce, plan="", now=now, lease=self.view.instance.lease)
                 raise ComeBackLater("claimed-meanwhile", "another run claimed the site first", next="publisher status")
             self._require_same_decision(decision, self._base)
-        raise ComeBackLater("state-branch-busy", "the state branch keeps moving", next="publisher run")
+        raise gave_up(start, self._base)
 
     # --- notes --------------------------------------------------------------------------------------------------------------
 
@@ -161,13 +162,14 @@ class Journal:
             return
         message = _message(subject, plan=decision.plan, payload=payload, claim=self.fence)
         batch = Batch(events=self._events, files=self._files, message=message)
+        start = self._base
         for _ in range(MOST_TRIES):
             before = self._base
             if self._push(batch, joined):
                 self._events, self._files, self._mark = {}, {}, ({}, {})
                 return
             self._require_reapplicable(before, None if fact else decision)
-        raise ComeBackLater("state-branch-busy", "the state branch keeps moving", next="publisher run")
+        raise gave_up(start, self._base)
 
     def _push_claim(self, batch: Batch) -> bool:
         try:
@@ -187,7 +189,7 @@ class Journal:
         except ComeBackLater:
             landing = self._look_again(tips, commit, joined)
         self._base = self.view = self._load(landing.tips)
-        self.pushes += 1
+        self.pushes += landing.landed
         return landing.landed
 
     def _look_again(self, tips: Tips, commit: str, joined: Sequence[BranchUpdate]) -> Any:
@@ -272,6 +274,18 @@ class Journal:
         if self.fence is None:
             raise Bug("no-claim", "a record that needs a claim was written without one")
         return self.fence
+
+
+def gave_up(start: SiteView, now: SiteView) -> ComeBackLater:
+    """Why none of several pushes landed: others' came first each time, or the remote takes none."""
+    if now.tips.state == start.tips.state:
+        branch = now.instance.state_branch
+        return ComeBackLater(
+            "push-refused",
+            f"the remote answers and does not take pushes to {branch}, though nobody else moved it; its rules may forbid them",
+            next="publisher doctor",
+        )
+    return ComeBackLater("state-branch-busy", "the state branch keeps moving", next="publisher run")
 
 
 def _fence(event: NewEvent) -> Fence:

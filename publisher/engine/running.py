@@ -35,6 +35,8 @@ from publisher.errors import (
 
 # Refusals after which this run must not write anything more for the site.
 CLAIM_IS_GONE = frozenset({"claim-lost", "claim-released", "epoch-changed", "ledger-moved", "record-unknown", "claims-corrupt"})
+# Refusals after which somebody else acts for the site, and this run neither writes nor speaks.
+ANOTHERS_TURN = frozenset({"busy", "claimed-meanwhile"})
 # Refusals that are no failure of a step: the world changed, and the next decision says what to do.
 NOT_A_FAILURE = frozenset({"decision-changed", "plan-changed", "paused", "approval-changed", "clocks-apart", "clock-behind"})
 
@@ -245,8 +247,8 @@ class SiteRun:
     def _finish(self) -> None:
         """The last push: what is noted, the notices, and the end of the claim, in one commit."""
         journal = self._journal
-        lost = any(o.problem and o.problem.code in CLAIM_IS_GONE for o in self.outcome.plans.values())
-        if lost or (self.outcome.problem and self.outcome.problem.code in CLAIM_IS_GONE):
+        problems = [self.outcome.problem, *(outcome.problem for outcome in self.outcome.plans.values())]
+        if any(problem and problem.code in CLAIM_IS_GONE | ANOTHERS_TURN for problem in problems):
             self._summarise()
             return
         try:

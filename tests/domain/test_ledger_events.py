@@ -109,7 +109,7 @@ def test_a_field_cannot_take_the_place_of_a_common_one(name: str) -> None:
         encode(NewEvent(type=EventType.BUILT, fields={name: 1}, claim=1), after=None, at=AT, actor="ci", commit=COMMIT)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), b"bytes", object()], ids=repr)
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), b"bytes", dict], ids=repr)
 def test_what_json_cannot_say_is_not_written(value: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         written(one(output=value))

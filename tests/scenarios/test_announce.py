@@ -1,4 +1,4 @@
-"""Announcements: accounted one by one, never sent again by themselves where the outcome is unknown, and unable to touch the publication."""
+"""Announcements: accounted one by one, never sent again where the outcome is unknown, and unable to touch the publication."""
 
 from __future__ import annotations
 

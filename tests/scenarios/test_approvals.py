@@ -81,7 +81,9 @@ def by_an_unknown_key(forger: Forger, path: str) -> None:
 
 def by_a_key_of_the_same_merge(forger: Forger, path: str) -> None:
     public = " ".join((forger.scene.instance.folder / "keys" / "second.pub").read_text().split()[:2])
-    rules = forger.scene.text("approval.yaml") + f'  - {{principal: second@example.org, key: "{public}", may: [commit, approve]}}\n'
+    rules = (
+        forger.scene.text("approval.yaml") + f'  - {{principal: second@example.org, key: "{public}", may: [commit, approve]}}\n'
+    )
     forger.crafted(path, who="second", more={"approval.yaml": rules.encode()})
 
 
@@ -130,7 +132,7 @@ ATTACKS: dict[str, tuple[Callable[[Forger, str], None], str]] = {
     daily("12-08"): (by_an_unknown_key, "approval-unknown-key"),
     daily("12-09"): (by_a_key_of_the_same_merge, "approval-key-not-yet-trusted"),
     daily("12-10"): (over_an_unsigned_commit, "approval-unsigned-commit"),
-    daily("12-11"): (edited_later, "approval-edited-without-request"),
+    daily("12-11"): (edited_later, "conflict"),
     daily("12-12"): (reverted_and_pushed_again, "approval-restored-without-request"),
     daily("12-13"): (copied_to_another_date, "plan-rule"),
     daily("12-14"): (recorded_by_hand, "approval-no-request"),
@@ -279,5 +281,3 @@ def test_a_run_that_waits_for_the_review(approved: Scene) -> None:
         process.kill()
     assert process.returncode == 0, out + err
     assert scene.articles() == ["a-0001", "a-0002"]
-
-

@@ -151,7 +151,7 @@ def test_a_revision_swaps_an_article(approved: Scene) -> None:
     assert [article["id"] for article in made["articles"]] == ["a-0003", "a-0002"]
 
 
-def test_an_unapproved_revision_stops_the_old_payload_too(approved: Scene) -> None:
+def test_a_revision_binds_nothing_before_its_merge(approved: Scene) -> None:
     """A revision waits for its review; until it is merged, the approved payload is the one that counts."""
     approved.propose("12-01 08:10", "revise", PLAN, "--swap", "a-0002=a-0004", "--reason", "not ready")
     approved.run("12-01 09:01")
@@ -174,7 +174,11 @@ def test_a_revision_of_what_was_begun(approved: Scene, where: str) -> None:
     assert approved.articles() == ["a-0001", "a-0004"]
     assert b"marker-0002" not in approved.everything_public
     events = approved.events(PLAN)
-    assert events.index("revised") < len(events) - 1 - events[::-1].index("approved") < len(events) - 1 - events[::-1].index("prepared")
+    assert (
+        events.index("revised")
+        < len(events) - 1 - events[::-1].index("approved")
+        < len(events) - 1 - events[::-1].index("prepared")
+    )
     assert events.count("deployed") == 1
 
 

@@ -213,7 +213,9 @@ def pause(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "code"), [(revert, "plan-changed"), (touch, "approval-changed"), (pause, "paused")], ids=["revert", "touch", "pause"]
+    ("change", "code"),
+    [(revert, "plan-changed"), (touch, "approval-changed"), (pause, "paused")],
+    ids=["revert", "touch", "pause"],
 )
 def test_a_change_after_the_intent_closes_it(approved: Scene, change: Callable[[Scene], None], code: str) -> None:
     with approved.stopped("12-01 09:01", "after:records.publish:2") as held:
@@ -243,6 +245,8 @@ def test_cancel_and_skip_are_refused_while_a_deploy_is_open(approved: Scene, tmp
     with approved.stopped("12-01 09:01", "after:records.publish:2") as held:
         refused = approved.do("reviewer", "cancel", PLAN, "--reason", "no", now="12-01 09:01:30", check=6)
         assert "deploy-open" in refused.text
-        assert "deploy-open" in approved.do("reviewer", "skip", "2026-12-01", "--reason", "no", now="12-01 09:01:30", check=6).text
+        assert (
+            "deploy-open" in approved.do("reviewer", "skip", "2026-12-01", "--reason", "no", now="12-01 09:01:30", check=6).text
+        )
         assert held.go_on().code == 0
     require_approved_bytes(approved)

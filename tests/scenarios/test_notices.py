@@ -43,9 +43,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 
 def run_often(scene: Scene, now: str, times: int, *, code: int) -> None:
     """The same run again and again, through the engine and the real repository, in this process."""
-    wired = open_instance(
-        scene.instance.clone("ci").path, clock=StandingClock(at(now)), environment={"PUBLISHER_ACTOR": "ci"}
-    )
+    wired = open_instance(scene.instance.clone("ci").path, clock=StandingClock(at(now)), environment={"PUBLISHER_ACTOR": "ci"})
     doors = wired.doors()
     for _ in range(times):
         assert run_site(doors, "blog").exit_code == code

@@ -11,13 +11,15 @@ from contextlib import contextmanager
 import pytest
 
 from tests.support.instance import Instance
-from tests.support.oracle import accept, all_events, of_type
-from tests.support.stage import DATE, PLAN, Stage, at
+from tests.support.oracle import accept, all_events, facts, of_type, path_of
+from tests.support.stage import DATE, NEXT, PLAN, Stage, at, plan, stage_of, stopped, woken
 from tests.support.warm import Warm
 
 Stages = Callable[[str], Stage]
 
 ACTORS, ROUNDS = 8, 50
+DAY = 25 * 3600.0
+"""The next day at 11:00, when the first day's approval is over."""
 LONG = 1000.0
 """Seconds between two rounds, far longer than a lease."""
 
@@ -97,11 +99,39 @@ def test_two_runs_at_once_publish_once(patient: Stage, round_: int) -> None:
     accept(instance, DATE, first=patient.first, now=at(60))
 
 
+def test_who_comes_while_the_claim_is_held_says_and_writes_nothing(patient: Stage) -> None:
+    """Not even about another plan, of which there is news: that is the holder's to tell."""
+    instance = patient.restore("approved")
+    plan(instance, NEXT, 100, 2)
+    with stopped(instance, "ci", "after:records.publish:1", DAY) as holder:
+        before = facts(instance)
+        instance.fresh_clone("second")
+        done = instance.driven("second", "run", now=at(DAY))
+        assert done.returncode == 5 and "[busy]" in done.stderr and "nothing was written" in done.stdout
+        assert facts(instance) == before and not instance.alerts
+        assert woken(holder)[0] == 4
+    assert [line["id"] for line in instance.alerts] == [f"{PLAN}/missed:prepare:1 to on-call"]
+    assert len(of_type(all_events(instance)[path_of(NEXT)], "confirmed")) == 1
+
+
+def test_who_claims_a_moment_too_late_says_and_writes_nothing(stages: Stages) -> None:
+    """The lease that came first is over already by the other's clock; the next run may claim, this one may not."""
+    stage = stages("directory")
+    instance = stage.restore("approved")
+    instance.fresh_clone("late")
+    with stopped(instance, "late", "before:records.publish:1", 60) as late:  # noqa: SIM117: the one within the other
+        with stopped(instance, "ci", "after:records.publish:1", 10) as holder:
+            before = facts(instance)
+            ended, said = woken(late)
+            assert ended == 5 and "[claimed-meanwhile]" in said and "nothing was written" in said
+            assert facts(instance) == before and not instance.alerts
+            assert woken(holder)[0] == 0
+    accept(instance, DATE, first=stage.first, now=at(120))
+
+
 @pytest.fixture(scope="module")
 def patient(warm: Warm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """A stage whose leases outlast a run on a slow machine."""
-    from tests.support.stage import stage_of
-
     with stage_of("directory", tmp_path_factory.mktemp("patient"), warm, lease="10m") as stage:
         stage.approved()
         stage.undisturbed()

@@ -24,20 +24,14 @@ from tests.support.oracle import (
     published,
     site_of,
 )
-from tests.support.stage import DATE, KINDS, PLAN, Stage, at
+from tests.support.stage import DATE, KINDS, NEXT, PLAN, Stage, at, plan
 
 Stages = Callable[[str], Stage]
 
-NEXT, THIRD = "2026-03-02", "2026-03-03"
+THIRD = "2026-03-03"
 NEXT_PLAN, THIRD_PLAN = path_of(NEXT), path_of(THIRD)
 MIDNIGHT = 14 * 3600
 """The next day's beginning, in seconds of the story; the first day's approval is usable for ten hours more."""
-
-
-def plan(instance: Instance, date: str, seconds: float, request: int) -> None:
-    """A date is planned and approved."""
-    instance.driven("planner", "plan", "--date", date, check=0, now=at(seconds))
-    instance.driven("reviewer", "approve", str(request), "--yes", check=0, now=at(seconds + 1))
 
 
 def two_days(stage: Stage) -> Instance:

@@ -5,17 +5,13 @@ It ends with a refusal and changes nothing: not the ledger, not the target, not 
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import pytest
 
-from tests.support.instance import Instance
-from tests.support.oracle import accept, outside
-from tests.support.stage import DATE, PLAN, Stage, at
+from tests.support.oracle import accept, facts
+from tests.support.stage import DATE, PLAN, Stage, at, stopped, woken
 
 Stages = Callable[[str], Stage]
 
@@ -37,34 +33,6 @@ CELLS = [
     *(("same-repository", *row) for row in JOINED),
     *(("other-repository", *row) for row in APART),
 ]
-
-
-@contextmanager
-def stopped(instance: Instance, who: str, boundary: str, now: float) -> Iterator[subprocess.Popen[str]]:
-    """A run of ``who`` that has stopped itself at a boundary; it is woken at the latest when the block is left."""
-    process = instance.start_driven(who, "run", now=at(now), at=f"stop:{boundary}")
-    try:
-        _, status = os.waitpid(process.pid, os.WUNTRACED)
-        assert os.WIFSTOPPED(status), f"it ended instead of stopping: {process.communicate()}"
-        yield process
-    finally:
-        process.send_signal(signal.SIGCONT)
-        process.communicate(timeout=60)
-
-
-def woken(process: subprocess.Popen[str]) -> tuple[int, str]:
-    process.send_signal(signal.SIGCONT)
-    out, err = process.communicate(timeout=60)
-    return process.returncode, out + err
-
-
-def facts(instance: Instance) -> dict[str, str]:
-    """What the world is made of: bytes and modes everywhere, without times and without the file that is locked."""
-    return {
-        name: state.split(" ", 2)[0] + state.rsplit(" ", 1)[-1] if "/" in name else state.split(" ", 1)[-1]
-        for name, state in outside(instance).items()
-        if name != "public/lock"
-    }
 
 
 @pytest.mark.parametrize(("kind", "boundary", "status", "code"), CELLS, ids=lambda value: str(value))

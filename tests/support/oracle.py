@@ -288,5 +288,14 @@ def outside(instance: Instance) -> dict[str, str]:
     return found
 
 
+def facts(instance: Instance) -> dict[str, str]:
+    """What the world is made of: bytes and modes everywhere, without times and without the file that is locked."""
+    return {
+        name: state.split(" ", 2)[0] + state.rsplit(" ", 1)[-1] if "/" in name else state.split(" ", 1)[-1]
+        for name, state in outside(instance).items()
+        if name != "public/lock"
+    }
+
+
 def _differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     return sorted(name for name in {*one, *other} if one.get(name) != other.get(name))[:10]

@@ -5,7 +5,9 @@ The instance always lies at the same path, so that nothing in it has to be rewri
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +24,7 @@ from tests.support.web import StaticSite, serving
 KINDS = ("directory", "same-repository", "other-repository")
 DATE = "2026-03-01"
 PLAN = f"blog/daily/2026/{DATE}"
+NEXT = "2026-03-02"
 START = datetime.fromisoformat(f"{DATE}T10:00:00+08:00")
 READERS = ("anna@example.org", "ben@example.org")
 
@@ -126,3 +129,28 @@ def stage_of(kind: str, folder: Path, warm: Warm, *, lease: str = "1s", channels
     with serving(root if kind == "directory" else BranchSite(root=root)) as web:
         web.date = None  # the story has a clock of its own
         yield Stage(kind, folder, web, warm, channels, lease)
+
+
+def plan(instance: Instance, date: str, seconds: float, request: int) -> None:
+    """A date is planned and approved."""
+    instance.driven("planner", "plan", "--date", date, check=0, now=at(seconds))
+    instance.driven("reviewer", "approve", str(request), "--yes", check=0, now=at(seconds + 1))
+
+
+@contextmanager
+def stopped(instance: Instance, who: str, boundary: str, now: float) -> Iterator[subprocess.Popen[str]]:
+    """A run of ``who`` that has stopped itself at a boundary; it is woken at the latest when the block is left."""
+    process = instance.start_driven(who, "run", now=at(now), at=f"stop:{boundary}")
+    try:
+        _, status = os.waitpid(process.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status), f"it ended instead of stopping: {process.communicate()}"
+        yield process
+    finally:
+        process.send_signal(signal.SIGCONT)
+        process.communicate(timeout=60)
+
+
+def woken(process: subprocess.Popen[str]) -> tuple[int, str]:
+    process.send_signal(signal.SIGCONT)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out + err

@@ -69,8 +69,17 @@ def serve() -> None:
 
 
 def _import_everything() -> None:
+    import feedgenerator
     import git.cmd
+    import jinja2.sandbox
     import jsonschema
+    import linkify_it
+    import markdown_it
+    import mdit_py_plugins.footnote
+    import mdit_py_plugins.gfm_autolink
+    import nh3
+    import pygments
+    import yaml.cyaml
 
     from publisher.cli import main, plan, run, status  # noqa: F401
     from publisher.engine import planning, running  # noqa: F401
@@ -81,7 +90,8 @@ def _import_everything() -> None:
     from publisher.targets import all_targets  # noqa: F401
     from publisher.verify import probes  # noqa: F401
 
-    assert git.cmd and jsonschema
+    assert git.cmd and jsonschema and yaml.cyaml
+    assert feedgenerator and jinja2.sandbox and linkify_it and markdown_it and mdit_py_plugins and nh3 and pygments
 
 
 def _become(asked: Mapping[str, Any]) -> None:
