@@ -543,6 +543,9 @@ class Bench(Protocol):
         ``fact`` says that the records are observations, which stay true whatever was decided meanwhile.
         """
 
+    def require_in_time(self) -> None:
+        """The decision taken once more at this moment: a build may have outlasted its approval."""
+
     def require_still_allowed(self) -> None:
         """Reads the remote once more: the same plan, approval, controls and claim, or a refusal."""
 

@@ -91,8 +91,11 @@ def _run(wired: Wired, site: str, name: str, patience: timedelta | None) -> Site
 
 
 def _waits_for_review(code: str) -> bool:
-    """Whether a reviewer's merge is what is missing; a plan that is still a request is on the default branch only after it."""
-    return code.startswith("approval-") or code in ("missed", "no-such-plan")
+    """Whether a reviewer's merge is what is missing, or whether that could not be found out this time.
+
+    A plan that is still a request is on the default branch only after its merge.
+    """
+    return code.startswith("approval-") or code in ("missed", "no-such-plan", "remote-unreachable")
 
 
 def _duration(text: str) -> timedelta:

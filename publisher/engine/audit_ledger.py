@@ -2,7 +2,8 @@
 
 Rules:
 * every file is one that publisher writes, and reads: numbering, chain and types hold;
-* on the state branch's first-parent chain a file only ever grows at its end, and is never removed;
+* on the state branch's first-parent chain a file only ever grows at its end, and is never removed; where a restore followed in a
+  new epoch, what was removed before is lost and not proven;
 * an event with a claim was recorded while that claim was the site's last and not released before; only a person's settling
   names an older one (the claim that had intended the outcome);
 * within an epoch no fence is given twice.
@@ -50,6 +51,7 @@ class SiteLedger:
 
     site: str
     events: Mapping[str, tuple[Event, ...]]
+    texts: Mapping[str, bytes] = field(repr=False)
 
     @property
     def claims(self) -> tuple[tuple[str, Event], ...]:
@@ -87,7 +89,7 @@ def read_site(git: GitReads, entries: Iterable[TreeFile], site: str, found: Find
             found.problem("ledger-broken", line(name, broken.line), f"a ledger line breaks the rule: {broken.rule}")
     for name, items in events.items():
         _check_events(name, items, found)
-    return SiteLedger(site=site, events=events)
+    return SiteLedger(site=site, events=events, texts={name: texts[files[name]] for name in events})
 
 
 def _types_in(name: str) -> frozenset[EventType] | None:
@@ -196,6 +198,7 @@ class HistoryCheck:
         self._found = found
         self._texts: dict[str, bytes] = {}
         self._known: dict[str, int] = {}
+        self._deleted: list[FileChange] = []
         self._claims = _Claims()
         self._paused = False
         self._intents: set[str] = set()
@@ -208,6 +211,8 @@ class HistoryCheck:
                 name = change.path.removeprefix("ledger/").removesuffix(ENDING)
                 appended[name] = self._grown(change, data, name)
             self._judge(commit, appended)
+        for change in self._deleted:
+            self._found.problem("ledger-deleted", change.path, f"commit {change.commit[:12]} removed this file")
 
     def _read(self, changes: Iterable[FileChange]) -> Iterator[tuple[FileChange, bytes]]:
         left = iter(changes)
@@ -221,10 +226,12 @@ class HistoryCheck:
         before = self._texts.get(change.path, b"")
         self._texts[change.path] = data
         if not change.new:
-            self._found.problem("ledger-deleted", change.path, f"commit {change.commit[:12]} removed this file")
+            self._deleted.append(change)
         elif not data.startswith(before):
             says = f"commit {change.commit[:12]} changed lines that stood there; a ledger file only grows"
             self._found.problem("ledger-rewritten", change.path, says)
+        if not self._ledger.texts.get(name, b"").startswith(data):
+            return ()  # not what stands there now: the removal or the change of lines is a problem of its own
         known, lines = self._known.get(name, 0), data.count(b"\n")
         self._known[name] = max(known, lines)
         return self._ledger.events.get(name, ())[known:lines]
@@ -232,11 +239,20 @@ class HistoryCheck:
     def _judge(self, commit: str, appended: Mapping[str, tuple[Event, ...]]) -> None:
         paused = self._paused
         self._claims.apply(e for name, events in sorted(appended.items()) if "/claims/" in name for e in events)
+        if any(e.type is EventType.EPOCH for name, events in appended.items() if "/claims/" in name for e in events):
+            self._restored(commit)
         for name, events in appended.items():
             settled = any(event.type is EventType.SETTLED for event in events)
             for event in events:
                 self._check_claim(name, event, commit, settled)
                 self._check_pause(name, event, paused)
+
+    def _restored(self, commit: str) -> None:
+        """A restore began a new epoch from public facts: what was removed before it is lost, and said to be."""
+        for change in self._deleted:
+            says = f"commit {change.commit[:12]} removed this file; commit {commit[:12]} restored the ledger in a new epoch"
+            self._found.unproven("records-lost", change.path, says)
+        self._deleted = []
 
     def _check_claim(self, name: str, event: Event, commit: str, settled: bool) -> None:
         claims, where = self._claims, line(name, event.n)

@@ -114,6 +114,9 @@ class RunBench:
     def commit(self, subject: str, joined: Sequence[BranchUpdate] = (), *, fact: bool = False) -> None:
         self._journal.commit(subject, decision=self._decision, payload=self.plan.payload, joined=joined, fact=fact)
 
+    def require_in_time(self) -> None:
+        self._journal.require_in_time(self._decision)
+
     def require_still_allowed(self) -> None:
         self._journal.require_still_allowed(self._decision, self.plan.payload, self._merges)
 

@@ -228,6 +228,10 @@ class Journal:
                 next=again.command or "publisher status",
             )  # fmt: skip
 
+    def require_in_time(self, decision: Decision) -> None:
+        """An approval that closed while a step was at work allows nothing any more."""
+        self._require_same_decision(decision, self.view)
+
     def require_still_allowed(self, decision: Decision, payload: str, merges: Mapping[str, str]) -> None:
         """One more look at the remote between an intent and its switch.
 

@@ -72,7 +72,7 @@ def restore(doors: Doors, assembler: Assembler, site_id: str) -> Restored:
     source = Sources(doors=doors, view=view, plans=_all_plans(doors, view))
     found = _reproduce(source, assembler, public, live.release) if public.articles else None
     events = _events(view, source, public, found, live, doors)
-    tips = _write(doors, view, tips, events)
+    tips = _write(doors, view, tips, events, _text_files(doors, site_id, found))
     epoch = events.epoch
     fence = Fence(epoch=epoch.fields["epoch"], epoch_id=epoch.fields["epoch_id"], number=0, nonce=doors.new_nonce())
     target = doors.target(view.site)
@@ -286,9 +286,19 @@ def _is_public(plan: Plan, public: PublicManifest, found: Reproduced | None) -> 
     return bool(plan.articles) and set(plan.article_ids) <= ids
 
 
-def _write(doors: Doors, view: SiteView, tips: Tips, events: RestoreEvents) -> Tips:
+def _text_files(doors: Doors, site: str, found: Reproduced | None) -> dict[str, bytes]:
+    """The public forms as files of the build source: the blobs that the baseline names are pushed with it."""
+    texts = found.content.texts.values() if found else ()
+    blobs = doors.reads.blobs([oid for text in texts for oid, _ in text.files.values()])
+    return {
+        f"site-src/{site}/articles/{text.id}/{name}": blobs[oid] for text in texts for name, (oid, _) in text.files.items()
+    }
+
+
+def _write(doors: Doors, view: SiteView, tips: Tips, events: RestoreEvents, files: Mapping[str, bytes]) -> Tips:
     batch = Batch(
         events=events.by_path,
+        files=files,
         message=f"{view.site.id}: restored from the public site, epoch {events.epoch.fields['epoch']}\n\nBy: {doors.actor}",
     )
     if not tips.state:

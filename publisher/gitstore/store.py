@@ -30,6 +30,7 @@ from publisher.ports import Batch, BranchUpdate, Landing, PlanFile, Tips
 
 REQUESTS = "publisher/requests/"
 DRAFTS_REF = "refs/publisher/drafts"
+MOST_LOOKS = 4
 WRITTEN_BY_PUBLISHER = ("ledger/", "site-src/")
 PLAIN_FILE = "100644"
 
@@ -90,7 +91,21 @@ class GitStore:
 
     def refresh(self) -> Tips:
         """Asks the remote which branches it has, and fetches those that publisher reads."""
-        refs = self._git.remote_refs(self._remote, ["HEAD", "refs/heads/*"])
+        refs = self._remote_branches()
+        for _ in range(MOST_LOOKS):
+            try:
+                return self._fetched(refs)
+            except ComeBackLater:
+                # A request that was decided meanwhile has no branch to fetch any more; then the remote shows other branches now.
+                before, refs = refs, self._remote_branches()
+                if refs == before:
+                    raise
+        return self._fetched(refs)
+
+    def _remote_branches(self) -> Mapping[str, str]:
+        return self._git.remote_refs(self._remote, ["HEAD", "refs/heads/*"])
+
+    def _fetched(self, refs: Mapping[str, str]) -> Tips:
         start = refs.get("HEAD") or refs.get("refs/heads/main") or refs.get("refs/heads/master")
         if not start:
             raise InputProblem("empty-remote", "the remote has no branch yet", next="git push")

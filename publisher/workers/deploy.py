@@ -87,6 +87,7 @@ def require_known_content(bench: Bench) -> None:
 
 
 def _switch_with_record(bench: Bench, release: Release, base: str, number: int) -> None:
+    bench.require_in_time()
     bench.require_still_allowed()
     update = bench.target.joined_update(release, base=base, fence=bench.fence)
     _note_deployed(bench, release, base, number, "switched")
@@ -97,6 +98,7 @@ def _switch_with_record(bench: Bench, release: Release, base: str, number: int) 
 def _switch_after_intent(bench: Bench, release: Release, base: str, number: int) -> None:
     bench.progress(f"storing release {short(release.id)}")
     bench.target.store(release)
+    bench.require_in_time()
     bench.note(EventType.DEPLOY_INTENT, deployment=number, release=release.id, base=base)
     bench.commit(f"{bench.site.id} {bench.plan.day}: prepared, built, about to deploy release {short(release.id)}")
     try:

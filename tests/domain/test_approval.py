@@ -122,6 +122,11 @@ def test_a_statement_signs_everything_it_says() -> None:
     assert set(made.as_data()) == set(made.__dataclass_fields__)
 
 
+def test_the_rules_where_the_file_says_nothing() -> None:
+    assert (RULES.count, RULES.expires_after, RULES.max_lead, RULES.content) == (1, 24 * HOUR, 14 * DAYS, "plan")
+    assert Subject(path="plans/x.yaml", payload="sha256:0").revision == 1
+
+
 def test_nobody_having_decided_is_its_own_answer() -> None:
     subject = Subject(path="plans/x.yaml", payload="sha256:0")
     assert NoApproval(subject=subject, code="absent").absent

@@ -68,7 +68,7 @@ def test_integers_up_to_two_to_the_53_are_written_out(number: int) -> None:
     "value",
     [
         LARGEST_INTEGER + 1, -LARGEST_INTEGER - 1, 2**63, 1.0, float("nan"), float("inf"), b"bytes", {1: "a"}, {None: 1}, {1, 2},
-        object(), [1.5], {"a": {"b": 0.1}}, "\ud800", {"\ud800": 1},
+        dict, [1.5], {"a": {"b": 0.1}}, "\ud800", {"\ud800": 1},
     ],
     ids=repr,
 )  # fmt: skip

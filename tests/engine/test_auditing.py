@@ -33,6 +33,7 @@ from tests.support.audited import (
     Step,
     Tampered,
     audit_of,
+    chained,
     copy_clone,
     drop,
     find,
@@ -540,6 +541,20 @@ def test_a_file_that_was_removed_and_put_back(world):
     world.commit({path: None})
     world.commit({path: whole})
     assert codes(world.audit()) == {"ledger-deleted"}
+
+
+def test_what_was_removed_before_a_restore_is_lost_and_not_proven(world):
+    path = f"ledger/{WITHDRAWAL}.jsonl"
+    world.commit({path: None})
+    epoch = event("epoch", epoch=2, epoch_id="a" * 32, reason="restored")
+    world.commit({f"ledger/{CLAIMS}.jsonl": chained(world.text(f"ledger/{CLAIMS}.jsonl"), [epoch])})
+    late = event("repaired", 9, release=OTHER, found="", reason="x")
+    world.commit({path: chained(b"", [late])})
+    report = world.audit()
+    assert ("records-lost", path) in [(f.code, f.where) for f in report.not_proven]
+    assert "ledger-deleted" not in codes(report)
+    # The file that stands there now begins anew, and is judged from its first line on.
+    assert places(report, "claim-unknown") == [f"{path}:1:1"]
 
 
 def test_history_does_not_depend_on_the_dates_that_commits_carry(world):

@@ -540,6 +540,8 @@ def test_a_further_request_follows_only_one_that_was_merged_and_expired() -> Non
     view = plan_view(PLAN, approved(PLAN), requested(PLAN, 1, 9), asked=asked)
     assert asks(view, now=NOW + HOUR).act is Act.WORK
     assert asks(view, now=NOW + 2 * HOUR).act is Act.REQUEST
+    branch_left = site_view(view, requests={9: "h" * 40})
+    assert asks(view, branch_left, NOW + 2 * HOUR).act is Act.REQUEST, "the first was decided, though its branch is still there"
     second = plan_view(PLAN, approved(PLAN), requested(PLAN, 1, 9), requested(PLAN, 2, 10), asked=asked)
     assert asks(second, site_view(second, requests={10: "h"}), NOW + 2 * HOUR).command == "publisher approve 10"
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
 import yaml
 
+from publisher.wiring import open_instance
 from tests.support.instance import draft, source
 from tests.support.scene import Scene, at, daily, scene_of
 
@@ -93,6 +94,22 @@ def test_requests_that_are_open_side_by_side_share_no_article(scene: Scene) -> N
     scene.plan("12-01 08:01", "--date", "2026-12-02")
     found = requests(scene)
     assert [articles(found[number]) for number in sorted(found)] == [["a-0001", "a-0002"], ["a-0003", "a-0004"]]
+
+
+def test_a_request_that_is_decided_while_it_is_being_fetched(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its branch was listed and is gone a moment later: what the remote has then is what counts."""
+    scene.plan("12-01 08:00")
+    wired = open_instance(scene.instance.clone("ci").path)
+    listed = wired.git.remote_refs
+
+    def listed_too_early(remote: str, patterns: Sequence[str]) -> Mapping[str, str]:
+        refs: Mapping[str, str] = listed(remote, patterns)
+        monkeypatch.undo()
+        scene.instance.remote.git("update-ref", "-d", "refs/heads/publisher/requests/1")
+        return refs
+
+    monkeypatch.setattr(wired.git, "remote_refs", listed_too_early)
+    assert wired.store.refresh().requests == {}
 
 
 # --- again -----------------------------------------------------------------------------------------------------------------------

@@ -107,7 +107,7 @@ def test_who_comes_while_the_claim_is_held_says_and_writes_nothing(patient: Stag
         before = facts(instance)
         instance.fresh_clone("second")
         done = instance.driven("second", "run", now=at(DAY))
-        assert done.returncode == 5 and "[busy]" in done.stderr and "nothing was written" in done.stdout
+        assert done.returncode == 4 and "[busy]" in done.stderr and "nothing was written" in done.stdout
         assert facts(instance) == before and not instance.alerts
         assert woken(holder)[0] == 4
     assert [line["id"] for line in instance.alerts] == [f"{PLAN}/missed:prepare:1 to on-call"]
@@ -119,13 +119,13 @@ def test_who_claims_a_moment_too_late_says_and_writes_nothing(stages: Stages) ->
     stage = stages("directory")
     instance = stage.restore("approved")
     instance.fresh_clone("late")
-    with stopped(instance, "late", "before:records.publish:1", 60) as late:  # noqa: SIM117: the one within the other
-        with stopped(instance, "ci", "after:records.publish:1", 10) as holder:
-            before = facts(instance)
-            ended, said = woken(late)
-            assert ended == 5 and "[claimed-meanwhile]" in said and "nothing was written" in said
-            assert facts(instance) == before and not instance.alerts
-            assert woken(holder)[0] == 0
+    first, then = "before:records.publish:1", "after:records.publish:1"
+    with stopped(instance, "late", first, 60) as late, stopped(instance, "ci", then, 10) as holder:
+        before = facts(instance)
+        ended, said = woken(late)
+        assert ended == 5 and "[claimed-meanwhile]" in said and "nothing was written" in said
+        assert facts(instance) == before and not instance.alerts
+        assert woken(holder)[0] == 0
     accept(instance, DATE, first=stage.first, now=at(120))
 
 
