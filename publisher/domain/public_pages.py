@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 
 from publisher.domain.article import MANIFEST_PATH, Release, page_path
 from publisher.domain.evidence import ExpectedPage
-from publisher.domain.history import Prepared
+from publisher.domain.facts import Prepared
 from publisher.domain.site_content import Content
 
 SHARED_PAGES = (("index.html", ""), ("feed.xml", "feed.xml"), ("atom.xml", "atom.xml"), (MANIFEST_PATH, MANIFEST_PATH))

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from publisher.domain.history import History, Prepared, PublicText
+from publisher.domain.facts import Prepared, PublicText
+from publisher.domain.history import History
 from publisher.errors import StoppedForSafety
 
 

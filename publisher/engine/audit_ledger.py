@@ -20,7 +20,7 @@ from typing import Any
 
 from publisher.domain.business_calendar import parse_instant
 from publisher.domain.claim import fold_claims
-from publisher.domain.history import PublicText, public_text_of
+from publisher.domain.facts import PublicText, public_text_of
 from publisher.domain.ledger_events import BrokenLedger, Event, EventType, decode
 from publisher.engine.audit_findings import MALFORMED, Findings, line
 from publisher.engine.site_view import kind_of

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 
 from publisher.domain.approval import Approval, Standing, Subject, window
 from publisher.domain.business_calendar import for_people, parse_instant, parse_zone
+from publisher.domain.facts import Prepared
 from publisher.domain.fingerprint import short
 from publisher.domain.gates import PLAN_GATE
-from publisher.domain.history import History, Prepared, apply, deploy_step, unwritten
+from publisher.domain.history import History, apply, deploy_step, unwritten
 from publisher.domain.ledger_events import Event, EventType
 from publisher.domain.lines import find, steps_of
 from publisher.domain.plan import Plan

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from publisher.domain.facts import Prepared, PublicText
 from publisher.domain.fingerprint import short
-from publisher.domain.history import Prepared, PublicText
 from publisher.domain.ledger_events import Event
 from publisher.domain.plan import Kind, Presentation
 from publisher.domain.site_content import Content, Deployment, following

@@ -14,8 +14,8 @@ from itertools import islice
 
 from publisher.domain.article import Draft, PublicArticle
 from publisher.domain.business_calendar import with_offset
+from publisher.domain.facts import PublicText
 from publisher.domain.fingerprint import article_fingerprint, digest, input_of, short, tree_digest
-from publisher.domain.history import PublicText
 from publisher.domain.ledger_events import EventType
 from publisher.domain.plan import ChangeAction, Plan, PlannedArticle
 from publisher.engine.audit_findings import Findings, line

@@ -11,8 +11,8 @@ from typing import Any
 
 from publisher.domain.article import SLUG, URL_PATH
 from publisher.domain.business_calendar import business_date
+from publisher.domain.facts import PublicText
 from publisher.domain.fingerprint import article_fingerprint, digest
-from publisher.domain.history import PublicText
 from publisher.domain.lines import steps_of
 from publisher.domain.plan import Kind, Plan, Presentation, plan_of
 from publisher.domain.site_content import Content, after

@@ -10,8 +10,9 @@ Rules:
 from __future__ import annotations
 
 from publisher.domain.evidence import ExpectedPage, Report, Verdict, judge
+from publisher.domain.facts import Intent
 from publisher.domain.fingerprint import short
-from publisher.domain.history import Intent, deploy_step
+from publisher.domain.history import deploy_step
 from publisher.domain.ledger_events import EventType
 from publisher.domain.plan import Presentation
 from publisher.domain.public_pages import expected_pages

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from publisher.domain.article import Draft, PublicArticle
 from publisher.domain.business_calendar import with_offset
-from publisher.domain.history import Prepared
+from publisher.domain.facts import Prepared
 from publisher.domain.plan import Kind, Plan, PlannedArticle, Presentation
 from publisher.domain.site_content import after
 from publisher.engine.assembling import ReleaseAssembler

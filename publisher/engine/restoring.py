@@ -18,8 +18,8 @@ from typing import Any
 from publisher.domain.article import MANIFEST_PATH, ManifestEntry, PublicArticle, Withdrawn
 from publisher.domain.business_calendar import in_utc, with_offset
 from publisher.domain.claim import Fence
+from publisher.domain.facts import PublicText
 from publisher.domain.fingerprint import article_fingerprint, digest, short, tree_digest
-from publisher.domain.history import PublicText
 from publisher.domain.ledger_events import EventType, NewEvent
 from publisher.domain.plan import ChangeAction, Kind, Plan, PlannedArticle, Presentation
 from publisher.domain.public_pages import absolute

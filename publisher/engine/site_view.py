@@ -14,8 +14,9 @@ from functools import cached_property
 from publisher.domain.approval import Approval, ApprovalRules, NoApproval, Rejection, Subject, Verdict, Window, window
 from publisher.domain.claim import Standing, fold_claims
 from publisher.domain.controls import Controls, fold_controls
+from publisher.domain.facts import Prepared, public_text_of
 from publisher.domain.gates import PLAN_GATE, GateFile, subject_of
-from publisher.domain.history import History, Prepared, apply, public_text_of, unwritten, with_steps
+from publisher.domain.history import History, apply, unwritten, with_steps
 from publisher.domain.instance import Instance, Site
 from publisher.domain.ledger_events import Event, EventType
 from publisher.domain.lines import steps_of

@@ -12,8 +12,8 @@ from typing import Any
 
 from publisher.domain.article import Draft, PublicArticle
 from publisher.domain.business_calendar import with_offset
+from publisher.domain.facts import PublicText
 from publisher.domain.fingerprint import article_fingerprint, digest, input_of, short, tree_digest
-from publisher.domain.history import PublicText
 from publisher.domain.ledger_events import EventType
 from publisher.domain.plan import ChangeAction, Kind, PlannedArticle
 from publisher.errors import NeedsPerson, StoppedForSafety

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from publisher.domain.facts import Built
 from publisher.domain.fingerprint import short
-from publisher.domain.history import Built
 from publisher.errors import NeedsPerson
 from publisher.ports import Bench
 from publisher.workers import build as building

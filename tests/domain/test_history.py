@@ -9,22 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from publisher.domain.facts import Built, Deployed, Intent, Prepared, PublicText, Request, Trouble, public_text_of
 from publisher.domain.fingerprint import digest
-from publisher.domain.history import (
-    Built,
-    Deployed,
-    History,
-    Intent,
-    Prepared,
-    PublicText,
-    Request,
-    Trouble,
-    apply,
-    deploy_step,
-    public_text_of,
-    unwritten,
-    with_steps,
-)
+from publisher.domain.history import History, apply, deploy_step, unwritten, with_steps
 from publisher.domain.ledger_events import FIRST_PREV, EventType
 from publisher.domain.plan import Plan
 from publisher.domain.tasks import IllegalTransition

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from publisher.domain.article import MANIFEST_PATH, Release
+from publisher.domain.facts import Prepared, public_text_of
 from publisher.domain.fingerprint import digest
-from publisher.domain.history import Prepared, public_text_of
 from publisher.domain.public_pages import absolute, expected_pages, plan_urls
 from publisher.domain.site_content import Content, after
 from tests.support.values import put

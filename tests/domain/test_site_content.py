@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from publisher.domain.facts import Prepared, public_text_of
 from publisher.domain.fingerprint import digest
-from publisher.domain.history import Prepared, public_text_of
-from publisher.domain.site_content import Content, Deployment, Production, after, deployment_of, production
+from publisher.domain.site_content import Content, Deployment, Production, after, deployment_of, following, production
 from publisher.errors import StoppedForSafety
 from tests.support.values import BASE, RELEASE, built, deployed, history_of, launch, prepared, publication, put, up_to
 
@@ -208,6 +208,17 @@ def test_withdrawn_articles_stay_so_through_a_baseline() -> None:
     assert (shown(result), result.content.withdrawn) == (["a-0002"], {"a-0001": GONE})
     found = production([baseline(1, 2, withdraws=(GONE,))])
     assert (shown(found), found.content.withdrawn) == (["a-0002"], {"a-0001": GONE})
+
+
+def test_deployment_by_deployment_the_content_is_the_same_as_in_one_go() -> None:
+    items = [
+        deploy(1, puts(1, 2)), deploy(2, puts(1, text=" better", withdraws=({**GONE, "id": "a-0002"},))), baseline(3, 4, 1),
+        deploy(4, puts(reverts=(back_to(1, " better"),), hides=("a-0004",))), deploy(5, puts(5)),
+    ]  # fmt: skip
+    content = Content()
+    for count, item in enumerate(items, start=1):
+        content = following(content, item)
+        assert content == production(items[:count]).content
 
 
 def test_a_baseline_cannot_change_an_identity_either() -> None:

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from publisher.domain.approval import ApprovalRules
 from publisher.domain.approval import Standing as Window
+from publisher.domain.facts import Trouble
 from publisher.domain.fingerprint import digest, short
-from publisher.domain.history import History, Trouble, apply, deploy_step
+from publisher.domain.history import History, apply, deploy_step
 from publisher.domain.ledger_events import EventType
 from publisher.domain.plan import Plan
 from publisher.domain.tasks import IllegalTransition, State

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pytest
 
 from publisher.ports import EFFECTS
-from tests.support.oracle import accept, published
+from tests.support.oracle import CLAIM, accept, files_below, published
 from tests.support.stage import DATE, KINDS, Stage, at, effects_of
 
 Stages = Callable[[str], Stage]
@@ -38,7 +38,7 @@ RECOVERY = {
 RECOVERED_KINDS = {"directory": ("switched", "intended"), "other-repository": ("switched",)}
 BOTH, BEFORE = ("before", "after"), ("before",)
 
-LAUNCH = (PUSH, PUSH, "staging.store", "staging.switch", "requests.open", "alerts.say", PUSH)
+LAUNCH = (PUSH, "staging.store", "staging.switch", PUSH, "requests.open", "alerts.say", PUSH)
 """A launch up to the request for its gate."""
 LAUNCH_SWEPT = ("staging.store", "staging.switch", "requests.open")
 
@@ -185,6 +185,8 @@ def test_a_killed_launch_asks_for_its_gate_once(stages: Stages, cell: Cell) -> N
     assert requests(stage) == ["publisher/requests/2"]
     instance.driven("planner2", "run", check=4, now=at(90))
     assert requests(stage) == ["publisher/requests/2"]
+    staged = {path: data for path, data in files_below(instance.folder / "staging" / "current").items() if path != CLAIM}
+    assert staged == stage.first.files, "the reviewer cannot see what the gate is about"
     instance.driven("reviewer", "approve", "2", "--yes", check=0, now=at(100))
     instance.driven("ci", "run", check=0, now=at(120))
     live = published(instance)

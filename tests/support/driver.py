@@ -4,8 +4,8 @@
 
 Environment:
 * ``DRIVER_NOW``: the instant at which the clock starts (it then runs on as usual);
-* ``DRIVER_AT``: ``kill:before:NAME:N``, ``kill:after:NAME:N``, ``stop:before:NAME:N`` or ``stop:after:NAME:N``: the process sends itself
-  SIGKILL or SIGSTOP at the N-th call of an effect of ``ports.EFFECTS``;
+* ``DRIVER_AT``: ``kill:before:NAME:N``, ``kill:after:NAME:N``, ``stop:before:NAME:N`` or ``stop:after:NAME:N``: the process sends
+  itself SIGKILL or SIGSTOP at the N-th call of an effect of ``ports.EFFECTS``;
 * ``DRIVER_LOG``: a file that gets one line per effect: name, worker's step;
 * ``DRIVER_UNREACHABLE``: ``N``: the N-th and every later talk with the remote fails as an unreachable one does;
 * ``DRIVER_TALKS``: a file that gets one line per talk with the remote;

@@ -106,7 +106,8 @@ class Instance:
     def env(self, who: str) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PUBLISHER_"))}
         return {
-            **kept, "PYTHONPATH": str(REPOSITORY), "PUBLISHER_ACTOR": who, "HOME": str(self.folder), "NO_COLOR": "1", **self.environment,
+            **kept, "PYTHONPATH": str(REPOSITORY), "PUBLISHER_ACTOR": who, "HOME": str(self.folder), "NO_COLOR": "1",
+            **self.environment,
         }  # fmt: skip
 
     def command(self, *argv: str) -> list[str]:

@@ -58,12 +58,17 @@ def live_files(folder: Path) -> dict[str, bytes]:
         current = folder / "public" / "current"
         if not current.is_symlink():
             return {}
-        root = current.resolve()
-        return {p.relative_to(root).as_posix(): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
+        return files_below(current)
     repository, branch = branch_of(folder)
     if not (git(repository, "for-each-ref", f"refs/heads/{branch}")):
         return {}
     return files_at(repository, branch)
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    """The files below a folder, or below the one that a link names."""
+    root = folder.resolve()
+    return {p.relative_to(root).as_posix(): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
 
 
 def files_at(repository: Path, commit: str, folder: str = "") -> dict[str, bytes]:

@@ -2,9 +2,9 @@
 
     python -m tests.support.warm
 
-It reads one JSON line per command (``argv``, ``cwd``, ``env``, ``out``, ``err``, ``seconds``), runs it in a child of its own, and answers
-with one JSON line: the child's exit status as ``subprocess`` counts it (negative for a signal). Commands are those of
-``tests.support.driver``.
+It reads one JSON line per command (``argv``, ``cwd``, ``env``, ``out``, ``err``, ``seconds``), runs it in a child of its own, and
+answers with one JSON line: the child's exit status as ``subprocess`` counts it (negative for a signal). Commands are those
+of ``tests.support.driver``.
 """
 
 from __future__ import annotations

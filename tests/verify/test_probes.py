@@ -247,8 +247,8 @@ def test_a_server_that_keeps_us_waiting_is_a_timeout(talk: Talk) -> None:
     start = time.monotonic()
     with raw_server(talk) as server:
         seen = look(server.url, seconds=0.4)
-        assert (seen.status, seen.problem) == (0, "timeout")
-        assert time.monotonic() - start < 5
+        assert (seen.problem, seen.digest, seen.body) == ("timeout", "", b"")
+        assert time.monotonic() - start < 20
         # Whoever still read was woken while the server was still talking, and left nothing behind.
         for thread in [one for one in threading.enumerate() if one.name == "publisher-probe"]:
             thread.join(5)
