@@ -83,7 +83,7 @@ def _report(context: click.Context, made: Sequence[dict[str, Any]], problems: Se
 def _plan_site(
     wired: Wired, tips: Tips, site: str, day: str | None, days: int, local: bool
 ) -> tuple[list[dict[str, Any]], list[Refusal]]:
-    from publisher.engine.planning import Planner
+    from publisher.engine.planning import Planner, by_request
 
     view = view_of(wired, tips, site)
     if (f"plans/{site}/policy.yaml") not in wired.store.blob_ids(tips.default, f"plans/{site}"):
@@ -95,10 +95,10 @@ def _plan_site(
         if reason and day:
             raise UsageProblem("no-plan", f"{one}: {reason}", next=f"publisher status {planner.path_of(one)}")
     proposals = planner.propose(dates)
-    made = []
-    for number in sorted({proposal.request for proposal in proposals}):
-        plans = [proposal.plan for proposal in proposals if proposal.request == number]
-        made.append(propose(wired, tips, plans, _title(view, [plan.day for plan in plans]), local=local))
+    made = [
+        propose(wired, tips, plans, _title(view, [plan.day for plan in plans]), local=local)
+        for plans in by_request(proposals).values()
+    ]
     return made, planner.problems
 
 

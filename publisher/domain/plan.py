@@ -11,7 +11,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
@@ -205,13 +205,3 @@ def check_succession(bound: Plan, found: Plan) -> bool:
     if found.key == bound.key and found.revision == bound.revision + 1 and found.supersedes == bound.payload:
         return True
     raise Conflict(bound.payload, found.payload)
-
-
-def twice_named(plans: Iterable[Plan]) -> dict[str, tuple[str, ...]]:
-    """Article ids that more than one live publication or launch names, with those plans' paths."""
-    named: dict[str, list[str]] = {}
-    for plan in plans:
-        if plan.kind is not Kind.CHANGE:
-            for article in plan.article_ids:
-                named.setdefault(article, []).append(plan.path)
-    return {article: tuple(paths) for article, paths in named.items() if len(paths) > 1}

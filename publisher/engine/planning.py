@@ -80,9 +80,9 @@ class Planner:
                     self.proposed.append(plan)
 
     def _live_plans(self) -> Sequence[Plan]:
-        """A plan whose file was deleted is live until a person cancels it."""
+        """A plan whose file was deleted is live until a person cancels it; of one in conflict both payloads are."""
         open_plans = [view for view in self.view.plans.values() if not view.history.canceled]
-        plans = [view.found or view.plan for view in open_plans]
+        plans = [plan for view in open_plans for plan in (view.found, view.plan)]
         return [plan for plan in plans if plan and plan.kind is not Kind.CHANGE]
 
     def _take(self, plan: Plan) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from publisher.domain.gates import PLAN_GATE, GateFile, gate_file
+from publisher.domain.gates import PLAN_GATE, GateFile, gate_file, subject_of
 from publisher.domain.lines import Step
 from publisher.domain.plan import Kind
 from publisher.engine.bench import Doors
@@ -48,6 +48,6 @@ def ask_again(doors: Doors, site: SiteView, view: PlanView) -> dict[str, object]
 def _wanted(view: PlanView) -> tuple[str, str]:
     step: Step | None = view.history.next_step
     built = view.history.built
-    if view.history.kind == Kind.LAUNCH and step and built and step.gate != PLAN_GATE:
-        return step.gate, built.release
+    if view.history.kind == Kind.LAUNCH and step and built and step.gate not in ("", PLAN_GATE):
+        return step.gate, subject_of(step.gate, standing_plan(view), built.release)
     return PLAN_GATE, standing_plan(view).payload

@@ -290,9 +290,7 @@ def _text_files(doors: Doors, site: str, found: Reproduced | None) -> dict[str, 
     """The public forms as files of the build source: the blobs that the baseline names are pushed with it."""
     texts = found.content.texts.values() if found else ()
     blobs = doors.reads.blobs([oid for text in texts for oid, _ in text.files.values()])
-    return {
-        f"site-src/{site}/articles/{text.id}/{name}": blobs[oid] for text in texts for name, (oid, _) in text.files.items()
-    }
+    return {f"site-src/{site}/articles/{text.id}/{name}": blobs[oid] for text in texts for name, (oid, _) in text.files.items()}
 
 
 def _write(doors: Doors, view: SiteView, tips: Tips, events: RestoreEvents, files: Mapping[str, bytes]) -> Tips:

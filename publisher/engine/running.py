@@ -197,7 +197,7 @@ class SiteRun:
             return
         assert view.found is not None
         kind = EventType.REVISED if decision.act is Act.RECORD_REVISED else EventType.REVISION_REFUSED
-        fields = {"from": plan.payload, "to": view.found.payload, "revision": view.found.revision}
+        fields = {"from": view.history.payload or plan.payload, "to": view.found.payload, "revision": view.found.revision}
         self._journal.note(decision.plan, kind, fields)
         # A revision is another payload with tasks of its own: it is read afresh before anything is decided about it.
         self._journal.commit(f"{self._site_id} {plan.day}: {kind} to revision {view.found.revision}", decision=decision)

@@ -110,7 +110,9 @@ class Decider:
         rules = self._forge.rules(tips.default)
         key, me = own_signer(self._git, self._key, rules)
         if not (me.may_approve and me.may_commit):
-            raise NeedsPerson("not-entitled", "approval.yaml does not permit this key to decide requests", next="ask a reviewer")
+            raise NeedsPerson(
+                "not-entitled", "approval.yaml does not permit this key to decide requests", next="ask a reviewer"
+            )
         request = self._request(tips, number, head, rules if approve else None)
         decision = Decision(
             number=number, head=head, approve=approve, now=now, key=key, me=me, rules=rules,

@@ -98,6 +98,11 @@ def folder_of(site: str, article: str) -> str:
 def _approved_draft(bench: Bench, planned: PlannedArticle) -> Draft:
     commit = bench.plan.sources or source_commit(bench)
     draft = bench.reads.draft(commit, planned.source)
+    if draft.draft_mark:
+        raise NeedsPerson(
+            "draft-mark", f"{planned.id} says of itself that it is a draft; such a text is never published",
+            next=f'publisher revise {bench.plan.path} --reason "…"', plan=bench.plan.path,
+        )  # fmt: skip
     found = article_fingerprint({name: digest(data) for name, data in draft.files.items()}, draft.salt)
     if found != planned.fingerprint or draft.id != planned.id:
         raise NeedsPerson(

@@ -21,7 +21,6 @@ from publisher.domain.plan import (
     Revert,
     check_succession,
     plan_of,
-    twice_named,
 )
 from tests.support.values import article, change, change_data, launch, publication, publication_data, revised, whole_launch
 
@@ -232,11 +231,3 @@ def test_an_older_revision_does_not_come_back() -> None:
     old = publication()
     with pytest.raises(Conflict):
         check_succession(revised(old), old)
-
-
-def test_an_article_in_two_plans_is_found_and_a_correction_is_no_second_one() -> None:
-    one, two = publication(), publication(day=date(2026, 12, 2), numbers=(2, 3))
-    correction = change(action="correct", withdrawals=None, articles=[article(1, was=digest(b""))])
-    assert twice_named([one, two, correction]) == {"a-0002": (one.path, two.path)}
-    assert twice_named([one, launch()]) == {"a-0001": (one.path, "handbook/launch")}
-    assert twice_named([one, correction]) == {}

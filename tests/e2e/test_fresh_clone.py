@@ -49,7 +49,9 @@ def test_the_demo_runs_from_a_fresh_clone(fresh):
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not here")
 def test_make_demo_would_run_it(fresh):
-    said = subprocess.run(["make", "-n", "demo"], cwd=fresh, env=OUTSIDE_MAKE, capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        ["make", "-n", "demo"], cwd=fresh, env=OUTSIDE_MAKE, capture_output=True, text=True, check=True
+    ).stdout
     assert "scripts/venv requirements.lock" in said and said.rstrip().endswith("-m publisher demo")
 
 

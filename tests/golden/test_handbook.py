@@ -42,7 +42,9 @@ def test_everything_public_was_approved_and_builds_again(clone: Path) -> None:
 
 def test_the_queue_can_be_planned_in_its_order(clone: Path) -> None:
     """Links lead backwards only: each next date can be built when its turn comes."""
-    ids = [line["id"] for line in json.loads(publisher(clone, "queue", "list", "--site", "handbook", "--json").stdout)["articles"]]
+    ids = [
+        line["id"] for line in json.loads(publisher(clone, "queue", "list", "--site", "handbook", "--json").stdout)["articles"]
+    ]
     assert len(ids) >= 10
     assert ids == sorted(ids)
 

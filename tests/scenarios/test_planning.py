@@ -112,6 +112,16 @@ def test_a_request_that_is_decided_while_it_is_being_fetched(scene: Scene, monke
     assert wired.store.refresh().requests == {}
 
 
+def test_what_the_key_is_bound_to_is_not_free_because_its_file_was_edited(scene: Scene) -> None:
+    """A push put another article into a plan that a run has begun: neither payload's articles are for another date."""
+    scene.approve(scene.plan("12-01 08:00"), "12-01 08:05")
+    scene.killed("12-01 08:10", "after:records.publish:1")
+    path = f"plans/{daily('12-01')}.yaml"
+    scene.edit({path: scene.text(path).replace("-0002", "-0008")})
+    number = scene.plan("12-01 08:30", "--date", "2026-12-02")
+    assert articles(requests(scene)[number]) == ["a-0003", "a-0004"]
+
+
 # --- again -----------------------------------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.oracle import accept, facts
+from tests.support.oracle import accept, facts, published
 from tests.support.stage import DATE, PLAN, Stage, at, stopped, woken
 
 Stages = Callable[[str], Stage]
@@ -66,6 +66,20 @@ def test_a_recovery_that_wakes_up_late_cannot_raise_its_fence(stages: Stages, ki
         ended, said = woken(process)
     assert ended == 7 and "[claim-lost]" in said, said
     assert facts(instance) == before
+
+
+@pytest.mark.parametrize("kind", ["directory", "other-repository"])
+def test_what_was_canceled_meanwhile_does_not_become_public_by_waking_up(stages: Stages, kind: str) -> None:
+    instance = stages(kind).restore("approved")
+    with stopped(instance, "ci", "before:target.switch:1", 10) as process:
+        instance.fresh_clone("ci2")
+        instance.driven("ci2", "reconcile", now=at(60))
+        instance.driven("reviewer", "cancel", PLAN, "--reason", "a second thought", check=0, now=at(70))
+        before = facts(instance)
+        ended, said = woken(process)
+    assert ended == 7 and "[claim-lost]" in said, said
+    assert facts(instance) == before
+    assert not published(instance).files
 
 
 def test_while_the_lease_lasts_nobody_else_goes_on(stages: Stages) -> None:

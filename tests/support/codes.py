@@ -135,7 +135,15 @@ def refusals() -> set[tuple[int, str]]:
 DECIDING = "engine/deciding.py"
 _POSITIONS = {"_person": 1, "_input": 1, "_nothing": 1, "_run": 3}
 _PASSED_ON = frozenset(
-    {"history.failed.code", "problem.code", "code", "step.name", "_next(view)", "f'{step}-unknown'", "f'approval-{refusal.code}'"}
+    {
+        "history.failed.code",
+        "problem.code",
+        "code",
+        "step.name",
+        "_next(view)",
+        "f'{step}-unknown'",
+        "f'approval-{refusal.code}'",
+    }
 )
 """Expressions that pass on a refusal's code, a step's name or a reason: ``decisions`` adds what they can be, where that is not said."""
 
