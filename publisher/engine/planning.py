@@ -19,10 +19,11 @@ from publisher.domain.approval import Rejection, Subject
 from publisher.domain.article import RESERVED_PAGES, Draft
 from publisher.domain.business_calendar import business_date, with_offset
 from publisher.domain.fingerprint import article_fingerprint, digest, input_of, short
-from publisher.domain.plan import Kind, Plan, PlannedArticle, plan_of
+from publisher.domain.plan import Conflict, Kind, Plan, PlannedArticle, plan_of
 from publisher.domain.policy import Candidate, Policy, ShortQueue, take
 from publisher.domain.queue import Queued, available
-from publisher.engine.site_view import SiteView
+from publisher.engine.site_view import PlanView, SiteView
+from publisher.engine.succession import check_successor
 from publisher.errors import InputProblem, NeedsPerson, Refusal
 from publisher.ports import OpenRequest, ReadsForge, ReadsRepository
 
@@ -82,7 +83,7 @@ class Planner:
     def _live_plans(self) -> Sequence[Plan]:
         """A plan whose file was deleted is live until a person cancels it; of one in conflict both payloads are."""
         open_plans = [view for view in self.view.plans.values() if not view.history.canceled]
-        plans = [plan for view in open_plans for plan in (view.found, view.plan)]
+        plans = [plan for view in open_plans for plan in _live(view)]
         return [plan for plan in plans if plan and plan.kind is not Kind.CHANGE]
 
     def _take(self, plan: Plan) -> None:
@@ -225,6 +226,17 @@ class Planner:
         if site.announce:
             data["announce"] = dict(site.announce)
         return plan_of(self.path_of(day), data)
+
+
+def _live(view: PlanView) -> tuple[Plan | None, ...]:
+    """The plan as its file has it now; beside it what its key is bound to, where the file is no revision of that."""
+    if view.found is None:
+        return (view.plan,)
+    try:
+        check_successor(view, view.found)
+    except Conflict:
+        return view.found, view.plan
+    return (view.found,)
 
 
 def planned_article(view: SiteView, draft: Draft, urls: Mapping[str, str]) -> PlannedArticle:

@@ -281,6 +281,7 @@ def test_a_clone_that_lies_about_history_is_refused(tmp_path: Path, spoil: str) 
     if spoil == "shallow":
         victim = gitrepos.clone(remote, tmp_path / "v", options=["--depth=1", "--no-local"])
     elif spoil == "graft":
+        (editor.path / ".git" / "info").mkdir(exist_ok=True)
         (editor.path / ".git" / "info" / "grafts").write_text(f"{second}\n")
     elif spoil == "replace":
         editor.git("replace", second, first)

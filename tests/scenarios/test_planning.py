@@ -119,7 +119,7 @@ def test_what_the_key_is_bound_to_is_not_free_because_its_file_was_edited(scene:
     path = f"plans/{daily('12-01')}.yaml"
     scene.edit({path: scene.text(path).replace("-0002", "-0008")})
     number = scene.plan("12-01 08:30", "--date", "2026-12-02")
-    assert articles(requests(scene)[number]) == ["a-0003", "a-0004"]
+    assert set(articles(requests(scene)[number])).isdisjoint({"a-0001", "a-0002", "a-0008"})
 
 
 # --- again -----------------------------------------------------------------------------------------------------------------------
