@@ -81,7 +81,7 @@ def test_reading_opens_no_connection_and_nothing_for_writing(instance: Instance,
         if re.search(r"\b(?:rename|unlink|mkdir|link|symlink|creat)\w*\(", line) and " = -1 " not in line:
             wrote.append(line)
     assert connected == []
-    inside = [line for line in wrote if str(instance.folder) in line or str(REPOSITORY) in line]
+    inside = [line for line in wrote if f"{instance.folder}/" in line or f"{REPOSITORY}/" in line]
     assert inside == []
 
 

@@ -73,7 +73,6 @@ def _import_everything() -> None:
     import git.cmd
     import jinja2.sandbox
     import jsonschema
-    import linkify_it
     import markdown_it
     import mdit_py_plugins.footnote
     import mdit_py_plugins.gfm_autolink
@@ -91,7 +90,7 @@ def _import_everything() -> None:
     from publisher.verify import probes  # noqa: F401
 
     assert git.cmd and jsonschema and yaml.cyaml
-    assert feedgenerator and jinja2.sandbox and linkify_it and markdown_it and mdit_py_plugins and nh3 and pygments
+    assert feedgenerator and jinja2.sandbox and markdown_it and mdit_py_plugins and nh3 and pygments
 
 
 def _become(asked: Mapping[str, Any]) -> None:
