@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from publisher.engine.outcomes import PlanOutcome, SiteOutcome
     from publisher.wiring import Wired
 
+NEVER_QUIET = frozenset({"remote-unreachable", "push-refused"})
+"""What a timer must not take for a quiet morning: nothing can be written, and it may stay so."""
 POLL = 2.0
 """Seconds between two looks for an approval with ``--wait``."""
 LONGEST_WAIT_HOURS = 24
@@ -160,9 +162,7 @@ def _exit_code(outcome: SiteOutcome, now: datetime, *, scheduled: bool, named: b
     codes = [_plan_code(outcome, item, now, scheduled=scheduled, named=named) for item in outcome.plans.values()]
     if outcome.problem:
         later = isinstance(outcome.problem, Refusal) and outcome.problem.exit_code == EXIT_LATER
-        codes.append(
-            EXIT_OK if scheduled and later and outcome.problem.code != "remote-unreachable" else outcome.problem.exit_code
-        )
+        codes.append(EXIT_OK if scheduled and later and outcome.problem.code not in NEVER_QUIET else outcome.problem.exit_code)
     return worst(codes)
 
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any
 
 import pytest
 
 from tests.support.stage import Stage, stage_of
 from tests.support.warm import Warm
-
-SWEEP = "test_kill_sweep.py::test_"
 
 
 @pytest.fixture(scope="session")
@@ -35,18 +32,3 @@ def stages(warm: Warm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cal
             return made[kind]
 
         yield stage
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """``kill sweep: n of n recovered``, whichever worker ran which cell."""
-    cells = {
-        outcome: [
-            report
-            for report in terminalreporter.stats.get(outcome, ())
-            if SWEEP in report.nodeid and "[kill:" in report.nodeid and (outcome == "error" or report.when == "call")
-        ]
-        for outcome in ("passed", "failed", "error")
-    }
-    total = sum(len(reports) for reports in cells.values())
-    if total:
-        terminalreporter.write_line(f"kill sweep: {len(cells['passed'])} of {total} recovered")
