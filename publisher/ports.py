@@ -29,7 +29,7 @@ from publisher.errors import InputProblem
 
 EFFECTS = (
     "records.publish",  # a push to the state branch (and, with a target that joins, the site branch)
-    "requests.open",  # a push of a request branch
+    "requests.open",  # a push of a request branch, and with a host its pull request
     "target.store",  # a release's bytes put where the target keeps them, not yet public
     "target.raise_fence",  # a conditional write that refuses older holders from now on
     "target.switch",  # the release becomes public
@@ -302,6 +302,38 @@ class Records(Protocol):
         """Creates a missing state branch with its first records: for ``init`` and ``reconcile --restore`` only."""
 
 
+# --- the pull-request host ---------------------------------------------------------------------------------------------
+
+
+class HostReads(Protocol):
+    """GitHub's REST API, reading. A path is below the instance's repository (``pulls/7``), or absolute (``/users/ann``).
+
+    Answers are the API's JSON. Reads are repeated a bounded number of times. ``ComeBackLater`` when the host gives no answer
+    (``host-unreachable``) or asks to slow down (``host-busy``); ``NeedsPerson`` (``host-forbidden``) when the token may not.
+    """
+
+    @property
+    def repository(self) -> str:
+        """``owner/name``."""
+
+    def get(self, path: str, **query: str | int) -> Any:
+        """One document; None where there is nothing (404)."""
+
+    def pages(self, path: str, **query: str | int) -> Iterable[Any]:
+        """Every item of a list, over all its pages; none where there is nothing."""
+
+
+class HostWrites(HostReads, Protocol):
+    """The writing half: one attempt each, never repeated by itself."""
+
+    def send(self, method: str, path: str, body: Mapping[str, Any]) -> Any:
+        """Asks the host to change something; the answer's JSON, None for an empty one.
+
+        ``OutcomeUnknown`` (``host-answer-lost``) when it was sent and no usable answer came: look before doing it again.
+        ``NeedsPerson`` when it was refused: ``host-forbidden`` (401, 403, 404), ``host-refused`` (409, 422).
+        """
+
+
 # --- approvals -------------------------------------------------------------------------------------------------------------
 
 
@@ -329,8 +361,11 @@ class ReadsForge(Protocol):
 class Requests(Protocol):
     """The writing door of the forge."""
 
-    def open(self, tips: Tips, files: Mapping[str, bytes], title: str, marker: str) -> int:
-        """Proposes files for review and returns the request's number. ``marker`` makes a repetition find the same one."""
+    def open(self, tips: Tips, files: Mapping[str, bytes], title: str, marker: str, body: str = "") -> int:
+        """Proposes files for review and returns the request's number. ``marker`` makes a repetition find the same one.
+
+        ``body`` is Markdown for the people who review, where the forge shows such a text.
+        """
 
     def decide(self, tips: Tips, number: int, approve: bool, now: datetime) -> tuple[Approval, ...]:
         """A person's decision, signed by them (forge ``git`` only): merges the request, or closes it."""

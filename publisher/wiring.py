@@ -20,7 +20,7 @@ from publisher.domain.fingerprint import payload_hash
 from publisher.domain.instance import Instance, Site
 from publisher.engine.bench import Doors
 from publisher.errors import InputProblem, NeedsPerson
-from publisher.ports import Alerts, Channel, Clock, GitWrites, Probes, Progress, ReadsForge, Requests, SiteBuilder, Target
+from publisher.ports import Alerts, Channel, Clock, GitWrites, HostWrites, Probes, Progress, ReadsForge, Requests, SiteBuilder, Target
 from publisher.workers.all_workers import WORKERS
 
 
@@ -48,6 +48,8 @@ class Wired:
     clock: Clock
     environment: Mapping[str, str]
     progress: Progress = quiet
+    online: bool = False
+    """Whether the pull-request host is asked. Without it, what the ledger recorded of its answers is shown."""
 
     @cached_property
     def instance(self) -> Instance:
@@ -62,11 +64,8 @@ class Wired:
 
     @cached_property
     def forge(self) -> ReadsForge:
-        if self.instance.forge != "git":
-            raise InputProblem(
-                "unknown-forge", f"there is no forge {self.instance.forge}; there is: git", where="publisher.yaml:1:1",
-                next="edit publisher.yaml",
-            )  # fmt: skip
+        if self.instance.forge == "github":
+            return self.host_forge if self.online else self._recorded()
         from publisher.forge.signed_git import SignedGit
 
         return SignedGit(
@@ -74,11 +73,57 @@ class Wired:
             payload_of=payload_of, clock=self.clock.now, pinned_root=self.environment.get("PUBLISHER_ROOT", ""),
         )  # fmt: skip
 
+    def _recorded(self) -> ReadsForge:
+        from publisher.forge.recorded import RecordedForge
+
+        return RecordedForge(
+            self.git, self.store, parse_rules=_parse_rules, payload_of=payload_of,
+            pinned_root=self.environment.get("PUBLISHER_ROOT", ""),
+        )  # fmt: skip
+
+    @cached_property
+    def host(self) -> HostWrites:
+        """The pull-request host of forge ``github``."""
+        if self.instance.github is None:
+            raise InputProblem(
+                "no-host", "forge git has no pull-request host; this needs forge: github", where="publisher.yaml:1:1",
+                next="edit publisher.yaml",
+            )  # fmt: skip
+        from publisher.forge.github_api import GithubApi
+
+        return GithubApi.from_environment(self.instance.github, self.environment)
+
+    @cached_property
+    def host_forge(self) -> Any:
+        from publisher.forge.github_forge import GithubForge
+
+        return GithubForge(
+            self.git, self.host, branch=self.instance.default_branch, parse_rules=_parse_rules, payload_of=payload_of,
+            clock=self.clock.now, pinned_root=self.environment.get("PUBLISHER_ROOT", ""),
+        )  # fmt: skip
+
+    @cached_property
+    def host_requests(self) -> Any:
+        from publisher.forge.github_requests import GithubRequests
+
+        return GithubRequests(self.git, self.host_forge, self.host, clock=self.clock.now)
+
     @cached_property
     def requests(self) -> Requests:
+        if self.instance.forge == "github":
+            requests: Requests = self.host_requests
+            return requests
         from publisher.forge.requests import SignedGitRequests
 
         return SignedGitRequests(self.git, self.forge, clock=self.clock.now, signing_key=self.signing_key)  # type: ignore[arg-type]
+
+    def listed(self, instance: Instance) -> Mapping[int, str] | None:
+        """Number and branch of the host's open requests; None where branches carry their own numbers."""
+        if instance.forge != "github":
+            return None
+        self.__dict__.setdefault("instance", instance)  # a clone without remote-tracking refs learns its instance here
+        branches: Mapping[int, str] = self.host_requests.branches()
+        return branches
 
     @property
     def signing_key(self) -> Path | None:
@@ -125,7 +170,7 @@ class Wired:
     @property
     def actor(self) -> str:
         """Who acts, for records and for the message that names a claim's holder."""
-        named = self.environment.get("PUBLISHER_ACTOR") or f"{getpass.getuser()}@{socket.gethostname()}"
+        named = self.environment.get("PUBLISHER_ACTOR") or self.environment.get("GITHUB_ACTOR") or f"{getpass.getuser()}@{socket.gethostname()}"
         return re.sub(r"[^A-Za-z0-9_.@:/-]", "-", named)[:80]
 
     def doors(self) -> Doors:
@@ -145,10 +190,11 @@ def open_instance(
     clock: Clock | None = None,
     environment: Mapping[str, str] | None = None,
     objects: Path | None = None,
+    online: bool = False,
 ) -> Wired:
     """The instance whose repository contains ``start``.
 
-    ``objects`` is a temporary object directory for commands that look at the remote and must leave the clone as it is.
+    ``online`` says that a pull-request host may be asked: for commands that write, or look afresh. ``objects`` is a temporary object directory for commands that look at the remote and must leave the clone as it is.
     """
     from publisher.gitstore.gateway import Git
     from publisher.gitstore.store import GitStore
@@ -156,9 +202,12 @@ def open_instance(
     env = dict(os.environ) if environment is None else dict(environment)
     found = Git.find(start)
     git = Git(found.root(), objects=objects) if objects else found
-    wired = Wired(root=found.root(), git=git, store=None, clock=clock or SystemClock(), environment=env, progress=progress)
+    wired = Wired(
+        root=found.root(), git=git, store=None, clock=clock or SystemClock(), environment=env, progress=progress, online=online
+    )  # fmt: skip
     wired.store = GitStore(
-        git, references=lambda text: wired.builder.references(text), actor=wired.actor, run=run_name(env), fetch_into_refs=not objects
+        git, references=lambda text: wired.builder.references(text), actor=wired.actor, run=run_name(env),
+        fetch_into_refs=not objects, host_requests=wired.listed,
     )  # fmt: skip
     return wired
 

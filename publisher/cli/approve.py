@@ -35,7 +35,7 @@ def command(context: click.Context, request: int | None, reject: bool, yes: bool
 
     The key is PUBLISHER_SIGNING_KEY, or this clone's git setting publisher.signingkey or user.signingkey.
     """
-    with opened(context) as wired:
+    with opened(context, online=True) as wired:
         wired.git.require_trustworthy()
         tips = wired.store.refresh()
         waiting = _waiting(wired, tips)

@@ -118,7 +118,7 @@ def _assembler(wired: Wired, view: SiteView) -> Iterator[ReleaseAssembler]:
 def _propose(context: click.Context, action: str, site: str | None, reason: str, local: bool, fields: Fields) -> int:
     from publisher.engine.changes import change_plan, next_change, today
 
-    with opened(context) as wired:
+    with opened(context, online=True) as wired:
         wired.git.require_trustworthy()
         tips = wired.store.refresh()
         view = view_of(wired, tips, only_site(wired, tips, site))

@@ -49,7 +49,7 @@ def command(
     sources: tuple[str, ...],
 ) -> int:
     """Propose plans: articles from the queue, in order, meeting the policy's shares. A repetition finds its own request."""
-    with opened(context) as wired:
+    with opened(context, online=True) as wired:
         wired.git.require_trustworthy()
         tips = wired.store.refresh()
         problems: list[Refusal] = []

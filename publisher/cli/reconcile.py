@@ -41,7 +41,7 @@ def command(context: click.Context, site: str | None, repair: bool, restore: boo
         raise UsageProblem("which", "--repair and --restore do not go together", next="publisher reconcile --help")
     if repair and not reason:
         raise UsageProblem("no-reason", "--repair needs --reason", next="publisher reconcile --help")
-    with opened(context) as wired:
+    with opened(context, online=True) as wired:
         wired.git.require_trustworthy()
         tips = wired.store.refresh()
         if restore:

@@ -29,7 +29,7 @@ def command(context: click.Context, plan: str, reason: str, swaps: tuple[str, ..
 
     pairs = dict(_pair(text) for text in swaps)
     name = plan_name(plan)
-    with opened(context) as wired:
+    with opened(context, online=True) as wired:
         wired.git.require_trustworthy()
         tips = wired.store.refresh()
         view = view_of(wired, tips, site_of_plan(name))

@@ -62,7 +62,7 @@ def command(
     """
     name = plan_name(plan) if plan else ""
     patience = _duration(wait) if wait else None
-    with opened(context) as wired:
+    with opened(context, online=True) as wired:
         wired.git.require_trustworthy()
         tips = wired.store.refresh()
         sites = chosen_sites(wired, tips, site_of_plan(name) if name else site)

@@ -35,6 +35,15 @@ class Signer:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Approver:
+    """A person of forge ``github`` who may approve. ``id`` is the account's number, which a renamed or re-registered login
+    does not have; ``login`` is what people read."""
+
+    login: str
+    id: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class ApprovalRules:
     """``approval.yaml`` in force. ``commit`` is where this version was read; ``ignored`` names later unapproved changes."""
 
@@ -43,6 +52,7 @@ class ApprovalRules:
     max_lead: timedelta = timedelta(days=14)
     content: str = "plan"
     signers: tuple[Signer, ...] = ()
+    approvers: tuple[Approver, ...] = ()
     commit: str = ""
     root: str = ""
     ignored: tuple[str, ...] = ()

@@ -72,6 +72,14 @@ class Drafts:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GithubHost:
+    """The instance's repository at GitHub: ``owner/name``, and the API's address ("" = wherever the environment says)."""
+
+    repository: str
+    api: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Instance:
     """A repository that publishes. ``id`` is random and never changes; approvals name it."""
 
@@ -79,6 +87,7 @@ class Instance:
     forge: str
     default_branch: str
     state_branch: str
+    github: GithubHost | None = None
     drafts: Drafts = Drafts()
     on_call: tuple[str, ...] = ()
     alerts: ChannelSpec | None = None

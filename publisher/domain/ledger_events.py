@@ -33,6 +33,11 @@ class EventType(StrEnum):
     PAUSED = "paused"
     RESUMED = "resumed"
     SKIPPED = "skipped"
+    # watch
+    ALARM_RAISED = "alarm-raised"
+    """``watch`` told the people on call of something: ``alarm`` (its id) and ``code``."""
+    ALARM_CLEARED = "alarm-cleared"
+    """It is no longer so: ``alarm``."""
     # baseline/<epoch>
     BASELINE = "baseline"
     """What was public when the ledger began or was rebuilt: ``deployment``, ``release``, ``puts``, ``why``."""
@@ -75,6 +80,8 @@ WITHOUT_CLAIM = frozenset(
         EventType.PAUSED,
         EventType.RESUMED,
         EventType.SKIPPED,
+        EventType.ALARM_RAISED,
+        EventType.ALARM_CLEARED,
         EventType.BASELINE,
         EventType.RESTORED,
         EventType.APPROVED,

@@ -30,8 +30,8 @@ class SignedGitRequests:
         self._opener = Opener(git, forge, branches, signing_key, clock)
         self._decider = Decider(git, forge, branches, signing_key)
 
-    def open(self, tips: Tips, files: Mapping[str, bytes], title: str, marker: str) -> int:
-        """Proposes files for review and returns the request's number."""
+    def open(self, tips: Tips, files: Mapping[str, bytes], title: str, marker: str, body: str = "") -> int:
+        """Proposes files for review and returns the request's number. Nobody shows a ``body`` here."""
         return self._opener.open(tips, files, title, marker)
 
     def decide(self, tips: Tips, number: int, approve: bool, now: datetime) -> tuple[Approval, ...]:

@@ -340,6 +340,7 @@ class Git:
         config: local_config.Settings = ()
         if any(url.lower().startswith("https://") for url in urls):
             config = self._user_settings(r"^credential\.")
+        config = (*config, *local_config.token_header(urls, os.environ))
         if any(url.lower().startswith("http://") for url in urls):
             env["GIT_ALLOW_PROTOCOL"] = local_config.FIXED_ENVIRONMENT["GIT_ALLOW_PROTOCOL"] + ":http"
         return self._run(verb, *arguments, env=env, config=config)

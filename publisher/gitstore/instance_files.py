@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from publisher.domain import gates, plan
-from publisher.domain.approval import ApprovalRules, Signer
+from publisher.domain.approval import ApprovalRules, Approver, Signer
 from publisher.domain.business_calendar import parse_date, parse_duration
 from publisher.domain.fingerprint import payload_hash
 from publisher.domain.gates import GateFile
-from publisher.domain.instance import ChannelSpec, Drafts, Instance, Site, TargetSpec
+from publisher.domain.instance import ChannelSpec, Drafts, GithubHost, Instance, Site, TargetSpec
 from publisher.domain.plan import Plan
 from publisher.domain.policy import Policy
 from publisher.domain.queue import Queued
@@ -45,6 +45,7 @@ def instance_of(data: bytes, path: str) -> Instance:
         forge=values["forge"],
         default_branch=values["branches"]["default"],
         state_branch=values["branches"]["state"],
+        github=GithubHost(**values["github"]) if "github" in values else None,
         drafts=Drafts(remote=drafts.get("repository", ""), branch=drafts.get("branch", "")),
         on_call=tuple(values.get("on_call", ())),
         alerts=_channel("alerts", values["alerts"]) if "alerts" in values else None,
@@ -122,7 +123,20 @@ def rules_of(data: bytes, path: str) -> ApprovalRules:
         for entry in values.get("signers", ())
     )
     _refuse_shared_keys(document, signers)
-    return ApprovalRules(count=values["approvals"], content=values.get("content", "plan"), signers=signers, **more)
+    approvers = tuple(Approver(login=entry["login"], id=entry["id"]) for entry in values.get("approvers", ()))
+    _refuse_twice(document, [approver.id for approver in approvers])
+    return ApprovalRules(
+        count=values["approvals"], content=values.get("content", "plan"), signers=signers, approvers=approvers, **more
+    )
+
+
+def _refuse_twice(document: Document, accounts: list[int]) -> None:
+    """One account under two names would let one person count as two."""
+    for number, account in enumerate(accounts):
+        if account in accounts[:number]:
+            raise InputProblem(
+                "account-twice", "one account stands here under two names", where=document.where(["approvers", number, "id"])
+            )
 
 
 def _refuse_shared_keys(document: Document, signers: tuple[Signer, ...]) -> None:

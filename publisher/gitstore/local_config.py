@@ -12,6 +12,7 @@ Rules:
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -90,6 +91,23 @@ _REFUSED = re.compile(
 _INCLUDE = re.compile(r"include\.path|includeif\..*\.path", re.ASCII | re.DOTALL)
 _PARTIAL = re.compile(r"remote\..*\.(?:promisor|partialclonefilter)|extensions\.partialclone", re.ASCII | re.DOTALL)
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+def token_header(urls: Iterable[str], environ: Mapping[str, str]) -> Settings:
+    """The header that carries a CI's token, for remotes at the host that issued it and for nobody else.
+
+    ``PUBLISHER_TOKEN`` (an App's, or a person's) goes before ``GITHUB_TOKEN``. The host is ``GITHUB_SERVER_URL``, which Actions
+    sets; without it there is no header, and git's own credentials are used. Git sends a token as the password of the user
+    ``x-access-token`` (GitHub, "Authenticating as a GitHub App installation").
+    """
+    server, token = environ.get("GITHUB_SERVER_URL", "").rstrip("/"), environ.get("PUBLISHER_TOKEN") or environ.get("GITHUB_TOKEN")
+    at = urlsplit(server)
+    safe = at.scheme == "https" or (at.scheme == "http" and at.hostname in _LOOPBACK)
+    if not token or not safe or not all(url.startswith(f"{server}/") for url in urls):
+        return ()
+    basic = base64.b64encode(f"x-access-token:{token}".encode()).decode("ascii")
+    # An empty value first: a header that the checkout left in .git/config would be sent beside this one.
+    return ((f"http.{server}/.extraheader", ""), (f"http.{server}/.extraheader", f"Authorization: Basic {basic}"))
 
 
 def unwanted(environ: Iterable[str]) -> tuple[str, ...]:

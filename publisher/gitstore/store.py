@@ -47,9 +47,12 @@ class GitStore:
         actor: str = "publisher",
         run: str = "",
         fetch_into_refs: bool = True,
+        host_requests: Callable[[Instance], Mapping[int, str] | None] = lambda instance: None,
     ) -> None:
-        """``fetch_into_refs`` False fetches objects only and moves no ref: for a look that must leave the clone as it is."""
+        """``host_requests`` gives number and branch of each open request where a pull-request host numbers them, else None.
+        ``fetch_into_refs`` False fetches objects only and moves no ref: for a look that must leave the clone as it is."""
         self._into_refs = fetch_into_refs
+        self._host_requests = host_requests
         self._git = git
         self._references = references
         self._remote = remote
@@ -116,19 +119,31 @@ class GitStore:
             raise InputProblem(
                 "no-default-branch", f"the remote has no branch {instance.default_branch}", where="publisher.yaml:1:1"
             )
-        wanted = [default, *([state] if state in refs else []), *(n for n in refs if n.startswith(f"refs/heads/{REQUESTS}"))]
-        self._fetch(refs, wanted)
+        requests = self._request_branches(instance, refs)
+        self._fetch(refs, [default, *([state] if state in refs else [])])
+        self._fetch(refs, requests.values(), {name: f"{REQUESTS}{number}" for number, name in requests.items()})
         return Tips(
             default=refs[default],
             state=refs.get(state, ""),
             drafts=self._fetch_drafts(instance) or refs[default],
-            requests=_requests(refs, f"refs/heads/{REQUESTS}"),
+            requests={number: refs[name] for number, name in requests.items()},
             age=0.0,
         )
 
-    def _fetch(self, refs: Mapping[str, str], wanted: Sequence[str]) -> None:
+    def _request_branches(self, instance: Instance, refs: Mapping[str, str]) -> dict[int, str]:
+        """The branch of each open request: numbered by its own name or, with a pull-request host, by the host."""
+        listed = self._host_requests(instance)
+        if listed is None:
+            return {number: f"refs/heads/{REQUESTS}{number}" for number in _requests(refs, f"refs/heads/{REQUESTS}")}
+        named = {number: f"refs/heads/{branch}" for number, branch in listed.items()}
+        return {number: name for number, name in sorted(named.items()) if name in refs}
+
+    def _fetch(self, refs: Mapping[str, str], wanted: Iterable[str], names: Mapping[str, str] | None = None) -> None:
+        """Brings branches here. ``names`` gives a branch another name among the remote-tracking refs."""
+        names = names or {}
         here = self._git.tracking([f"refs/remotes/{self._remote}/"])
-        short = {name: f"refs/remotes/{self._remote}/{name.removeprefix('refs/heads/')}" for name in wanted}
+        local = {name: names.get(name, name.removeprefix("refs/heads/")) for name in wanted}
+        short = {name: f"refs/remotes/{self._remote}/{own}" for name, own in local.items()}
         missing = [name for name, local in short.items() if here.get(local) != refs[name]]
         if missing and self._into_refs:
             self._git.fetch(self._remote, [f"+{name}:{short[name]}" for name in missing])

@@ -156,7 +156,7 @@ class FakeRequests:
 
     opened: dict[int, tuple[str, Mapping[str, bytes]]] = field(default_factory=dict)
 
-    def open(self, tips: Tips, files: Mapping[str, bytes], title: str, marker: str) -> int:
+    def open(self, tips: Tips, files: Mapping[str, bytes], title: str, marker: str, body: str = "") -> int:
         number = next((number for number, (known, _) in self.opened.items() if known == marker), len(self.opened) + 1)
         self.opened[number] = (marker, dict(files))
         return number
