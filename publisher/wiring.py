@@ -20,7 +20,19 @@ from publisher.domain.fingerprint import payload_hash
 from publisher.domain.instance import Instance, Site
 from publisher.engine.bench import Doors
 from publisher.errors import InputProblem, NeedsPerson
-from publisher.ports import Alerts, Channel, Clock, GitWrites, HostWrites, Probes, Progress, ReadsForge, Requests, SiteBuilder, Target
+from publisher.ports import (
+    Alerts,
+    Channel,
+    Clock,
+    GitWrites,
+    HostWrites,
+    Probes,
+    Progress,
+    ReadsForge,
+    Requests,
+    SiteBuilder,
+    Target,
+)
 from publisher.workers.all_workers import WORKERS
 
 
@@ -170,7 +182,11 @@ class Wired:
     @property
     def actor(self) -> str:
         """Who acts, for records and for the message that names a claim's holder."""
-        named = self.environment.get("PUBLISHER_ACTOR") or self.environment.get("GITHUB_ACTOR") or f"{getpass.getuser()}@{socket.gethostname()}"
+        named = (
+            self.environment.get("PUBLISHER_ACTOR")
+            or self.environment.get("GITHUB_ACTOR")
+            or f"{getpass.getuser()}@{socket.gethostname()}"
+        )
         return re.sub(r"[^A-Za-z0-9_.@:/-]", "-", named)[:80]
 
     def doors(self) -> Doors:
@@ -194,7 +210,8 @@ def open_instance(
 ) -> Wired:
     """The instance whose repository contains ``start``.
 
-    ``online`` says that a pull-request host may be asked: for commands that write, or look afresh. ``objects`` is a temporary object directory for commands that look at the remote and must leave the clone as it is.
+    ``online`` says that a pull-request host may be asked: for commands that write, or look afresh. ``objects`` is a temporary
+    object directory for commands that look at the remote and must leave the clone as it is.
     """
     from publisher.gitstore.gateway import Git
     from publisher.gitstore.store import GitStore

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from publisher.cli import output
-from publisher.cli.opening import asked_of, opened
+from publisher.cli import ci_report, output
+from publisher.cli.opening import asked_of, chosen_sites, opened
 from publisher.cli.verb import Verb
 from publisher.domain.fingerprint import short
-from publisher.errors import UsageProblem
+from publisher.errors import UsageProblem, worst
 
 if TYPE_CHECKING:
     from publisher.ports import Tips
@@ -27,17 +27,22 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("request", required=False, type=click.IntRange(1))
+@click.option("--record", is_flag=True, help="Record the approvals of merged requests in the ledger (CI, after each merge).")
 @click.option("--reject", is_flag=True, help="Close it instead. A rejection is final for these payloads.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_context
-def command(context: click.Context, request: int | None, reject: bool, yes: bool) -> int:
+def command(context: click.Context, request: int | None, record: bool, reject: bool, yes: bool) -> int:
     """Decide a request: what it brings is shown, and your signature names exactly those payloads.
+
+    With forge github people decide on the pull request's own page; --record then takes down what they decided.
 
     The key is PUBLISHER_SIGNING_KEY, or this clone's git setting publisher.signingkey or user.signingkey.
     """
     with opened(context, online=True) as wired:
         wired.git.require_trustworthy()
         tips = wired.store.refresh()
+        if record:
+            return _record(context, wired, tips)
         waiting = _waiting(wired, tips)
         if request is None:
             return _list(context, waiting)
@@ -67,6 +72,36 @@ def command(context: click.Context, request: int | None, reject: bool, yes: bool
             output.say(f"approved {subject.path} (payload {short(subject.payload)}) as {', '.join(approval.by)}")
         output.note("next: publisher run")
     return 0
+
+
+def _record(context: click.Context, wired: Wired, tips: Tips) -> int:
+    """The approvals that the ledger lacks, site by site; what was merged and approves nothing is told at once."""
+    from publisher.engine.recording import record_approvals
+
+    done = [record_approvals(wired.doors(), site) for site in chosen_sites(wired, tips, None)]
+    rows = [{"site": item.site, **approval} for item in done for approval in item.approvals]
+    problems = [problem for item in done for problem in item.problems]
+    if asked_of(context).as_json:
+        output.say_json({
+            "schema": "publisher.recorded/1", "approvals": rows, "problems": [problem.as_data() for problem in problems],
+        })  # fmt: skip
+    else:
+        for row in rows:
+            output.say(
+                f"recorded {row['plan']} {row['gate']}: payload {short(row['payload'])} by {row['by']} (request {row['request']})"
+            )
+        for problem in problems:
+            output.refused(problem)
+        if not rows and not problems:
+            output.say("every approval is recorded")
+    ci_report.summary(
+        "Approvals", ("Plan", "Gate", "Payload", "Approved by", "Request"),
+        [[ci_report.code(row["plan"]), row["gate"], ci_report.code(row["payload"]), ci_report.text(row["by"]), f"#{row['request']}"]
+         for row in rows],
+        [ci_report.text(str(problem).split("\n")[0]) for problem in problems] or ([] if rows else ["Nothing new to record."]),
+    )  # fmt: skip
+    ci_report.refusals(problems)
+    return worst([problem.exit_code for problem in problems])
 
 
 def _waiting(wired: Wired, tips: Tips) -> dict[int, list[dict[str, Any]]]:

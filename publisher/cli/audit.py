@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("site", required=False)
+@click.option("--fresh", is_flag=True, help="Ask the pull-request host again about every approval.")
 @click.option("--rebuild", is_flag=True, help="Build every recorded release again and compare its id.")
 @click.pass_context
-def command(context: click.Context, site: str | None, rebuild: bool) -> int:
+def command(context: click.Context, site: str | None, fresh: bool, rebuild: bool) -> int:
     """Prove that everything public was approved, in order, by whom, from this clone alone.
 
     Derives every approval again from signed merges, makes every text again from its approved source, and follows the ledger
@@ -38,12 +39,13 @@ def command(context: click.Context, site: str | None, rebuild: bool) -> int:
     """
     from publisher.engine.auditing import AuditDoors, audit
 
-    with opened(context) as wired:
+    with opened(context, online=fresh) as wired:
         wired.git.require_trustworthy()
         sites = chosen_sites(wired, wired.store.tips(), site)
         doors = AuditDoors(
             reads=wired.store, git=wired.git, forge=wired.forge, builder=wired.builder, progress=wired.progress,
             pinned_root=wired.environment.get("PUBLISHER_ROOT", ""),
+            host_not_asked=wired.instance.forge == "github" and not fresh,
         )  # fmt: skip
         report = audit(doors, sites, rebuild=rebuild)
     if asked_of(context).as_json:

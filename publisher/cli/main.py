@@ -42,6 +42,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "skip": ("publisher.cli.skip", "Close a date without publishing.", PEOPLE),
     "pause": ("publisher.cli.pause", "Nothing new begins on a site.", PEOPLE),
     "resume": ("publisher.cli.resume", "A paused site goes on; it publishes nothing by itself.", PEOPLE),
+    "decide": ("publisher.cli.decide", "One of these, from a form (a workflow started by hand).", PEOPLE),
     "status": ("publisher.cli.status", "Where everything stands, and who must act next.", LOOK),
     "log": ("publisher.cli.log", "The story: who changed what, when, on whose approval.", LOOK),
     "audit": ("publisher.cli.audit", "Prove that everything public was approved, in order.", LOOK),

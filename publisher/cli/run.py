@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from publisher.cli import output
+from publisher.cli import ci_report, output
 from publisher.cli.opening import asked_of, chosen_sites, opened, plan_name, site_of_plan, view_of
 from publisher.cli.reports import tell_plan
 from publisher.cli.verb import Verb
@@ -185,11 +185,32 @@ def _plan_code(outcome: SiteOutcome, item: PlanOutcome, now: datetime, *, schedu
 
 
 def _tell(context: click.Context, outcomes: list[SiteOutcome], now: datetime) -> None:
+    for outcome in outcomes:
+        _report(outcome)
     if asked_of(context).as_json:
         output.say_json({"schema": "publisher.run/1", "sites": [_data(outcome, now) for outcome in outcomes]})
         return
     for outcome in outcomes:
         _tell_site(outcome)
+
+
+def _report(outcome: SiteOutcome) -> None:
+    """A CI job's summary: what was done plan by plan, where it stands, what is next, and what went public."""
+    from publisher.engine.status import stage
+
+    rows, notes, problems = [], [], [outcome.problem] if outcome.problem else []
+    for item in outcome.plans.values():
+        view = outcome.view.plans.get(item.plan) if outcome.view else None
+        where = stage(outcome.view, view) if view and outcome.view else ""
+        following = f"{item.decision.who}: {item.decision.what}" if item.decision and item.decision.code != "over" else ""
+        what = f"{item.problem.says} [{item.problem.code}]" if item.problem else following
+        rows.append([ci_report.code(item.plan), ci_report.text(", ".join(item.did)), where, ci_report.text(what)])
+        notes += [ci_report.text(url) for url in (view.history.urls if view and "confirmed" in item.did else ())]
+        problems += [item.problem] if item.problem and item.problem is not outcome.problem else []
+    notes += [ci_report.text(f"{problem.says} [{problem.code}] Next: {problem.next}") for problem in problems]
+    title = f"{outcome.site}: {f'{outcome.pushes} pushes' if outcome.pushes else 'nothing was written'}"
+    ci_report.summary(title, ("Plan", "Did", "Stage", "Now"), rows, notes)
+    ci_report.refusals(problems)
 
 
 def _tell_site(outcome: SiteOutcome) -> None:

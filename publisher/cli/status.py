@@ -12,20 +12,26 @@ from publisher.cli.verb import Verb
 
 @click.command(
     cls=Verb,
-    examples=("publisher status", "publisher status handbook/daily/2026/2026-12-01", "publisher status --site handbook --json"),
+    examples=(
+        "publisher status",
+        "publisher status handbook/daily/2026/2026-12-01",
+        "publisher status --fresh",
+        "publisher status --site handbook --json",
+    ),
 )
 @click.argument("plan", required=False)
 @click.option("--site", metavar="NAME", help="Only this site.")
+@click.option("--fresh", is_flag=True, help="Look at the remote, and ask the pull-request host; into a temporary object store.")
 @click.option("--all", "everything", is_flag=True, help="Also plans that are done or canceled.")
 @click.pass_context
-def command(context: click.Context, plan: str | None, site: str | None, everything: bool) -> int:
-    """Show where everything stands, by what is known here of the remote (`git fetch` or `publisher preview --fresh` renews it)."""
+def command(context: click.Context, plan: str | None, site: str | None, fresh: bool, everything: bool) -> int:
+    """Show where everything stands, by what is known here of the remote (`git fetch` or --fresh renews it)."""
     from publisher.engine.people import plan_in
     from publisher.engine.status import site_status
 
     name = plan_name(plan) if plan else ""
-    with opened(context) as wired:
-        tips = wired.store.tips()
+    with opened(context, fresh=fresh) as wired:
+        tips = wired.store.refresh() if fresh else wired.store.tips()
         sites = []
         for site_id in chosen_sites(wired, tips, site_of_plan(name) if name else site):
             view = view_of(wired, tips, site_id)

@@ -28,7 +28,10 @@ COUNTED = ("ledger_files", "events", "claims", "plans", "approvals", "deployment
 
 @dataclass(frozen=True, kw_only=True)
 class AuditDoors:
-    """What an audit reads through; nothing here writes. ``pinned_root`` is ``PUBLISHER_ROOT``, "" when it is not set."""
+    """What an audit reads through; nothing here writes. ``pinned_root`` is ``PUBLISHER_ROOT``, "" when it is not set.
+
+    ``host_not_asked`` says that ``forge`` shows what the ledger recorded of a pull-request host's answers.
+    """
 
     reads: ReadsRepository
     git: GitReads
@@ -36,6 +39,7 @@ class AuditDoors:
     builder: SiteBuilder
     progress: Progress
     pinned_root: str
+    host_not_asked: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +123,9 @@ def _check_rules(doors: AuditDoors, tips: Tips, found: Findings) -> str:
     if not doors.pinned_root and rules.root:
         says = f"the root of the approval rules is not pinned outside the repository: set PUBLISHER_ROOT={rules.root}"
         found.warn("root-not-pinned", rules.root, says)
+    if doors.host_not_asked:
+        says = "approvals are taken from the ledger's record of the host's answers; publisher audit --fresh asks the host again"
+        found.unproven("host-not-asked", tips.default, says)
     if tips.unpushed:
         found.warn("unpushed", tips.default, "local commits are not part of what was audited")
     return rules.root

@@ -18,6 +18,7 @@ from publisher.domain.plan import Plan
 from publisher.domain.site_content import Production
 from publisher.engine.deciding import Decision
 from publisher.engine.journal import Journal
+from publisher.engine.site_view import SiteView
 from publisher.errors import Bug
 from publisher.ports import (
     Alerts,
@@ -139,9 +140,9 @@ class RunBench:
         return [draft for draft in found.values() if draft.id not in ours]
 
 
-def approvals_to_record(journal: Journal, path: str) -> list[dict[str, Any]]:
+def approvals_to_record(site: SiteView, path: str) -> list[dict[str, Any]]:
     """The fields of ``approved`` events that the ledger lacks: one per gate whose newest approval is not recorded."""
-    view = journal.view.plans[path]
+    view = site.plans[path]
     recorded = {(item["gate"], item["merge"]) for item in view.history.approvals}
     found: list[dict[str, Any]] = []
     plan = view.found

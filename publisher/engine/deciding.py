@@ -287,6 +287,8 @@ def _waiting(view: PlanView, site: SiteView, gate: str, number: int) -> Decision
 def _no_approval(view: PlanView, refusal: NoApproval | None) -> Decision:
     if refusal is None or refusal.absent:
         return _person(view, "approval-absent", "nobody has approved this payload", "publisher approve")
+    if refusal.code == "not-recorded":
+        return _person(view, "approval-absent", refusal.says, "publisher status --fresh")
     return _person(view, f"approval-{refusal.code}", refusal.says or "what was merged is not an approval", _again(view))
 
 

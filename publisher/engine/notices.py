@@ -16,7 +16,7 @@ from publisher.engine.bench import Doors
 from publisher.engine.deciding import Decision, Who, decisions
 from publisher.engine.journal import Journal
 from publisher.engine.outcomes import PlanOutcome, SiteOutcome
-from publisher.engine.site_view import PlanView
+from publisher.engine.site_view import PlanView, SiteView
 from publisher.errors import Refusal
 
 # What a person did on purpose, or what the clock ends, is no news.
@@ -45,6 +45,16 @@ def _unsaid(journal: Journal, outcome: SiteOutcome, now: datetime) -> Iterator[t
         notice, text = _news(view, decision, outcome.plans.get(decision.plan), now)
         if notice and notice not in view.history.notices:
             yield decision.plan, notice, text
+
+
+def has_news(site: SiteView, now: datetime) -> bool:
+    """Whether a run would tell the people on call something that the ledger does not record as said."""
+    for decision in decisions(site, now):
+        view = site.plans[decision.plan]
+        notice, _ = _news(view, decision, None, now)
+        if notice and notice not in view.history.notices:
+            return True
+    return False
 
 
 def _news(view: PlanView, decision: Decision, done: PlanOutcome | None, now: datetime) -> tuple[str, str]:

@@ -131,14 +131,14 @@ class SiteRun:
             if (again.act, again.step) != (decision.act, decision.step):
                 return
         else:
-            for fields in approvals_to_record(self._journal, decision.plan):
+            for fields in approvals_to_record(self._journal.view, decision.plan):
                 self._journal.note(decision.plan, EventType.APPROVED, fields)
         self._perform(decision, outcome)
 
     def _claim(self, decision: Decision) -> None:
         notes = [
             (decision.plan, NewEvent(type=EventType.APPROVED, fields=fields))
-            for fields in approvals_to_record(self._journal, decision.plan)
+            for fields in approvals_to_record(self._journal.view, decision.plan)
         ]
         self._doors.progress(f"claiming {self._site_id}")
         self._journal.claim(decision, nonce=self._doors.new_nonce(), notes=notes)

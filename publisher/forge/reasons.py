@@ -9,6 +9,7 @@ from __future__ import annotations
 REASONS: dict[str, str] = {
     # the file and its newest change
     "absent": "nobody has decided about this file yet",
+    "not-recorded": "the ledger has no approval of it, and the pull-request host was not asked",
     "deleted": "the file is no longer on the default branch",
     "not-a-plain-file": "the file is a link, a submodule or executable",
     "case-twin": "another file's name differs only by case or Unicode form",

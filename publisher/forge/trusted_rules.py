@@ -26,6 +26,15 @@ ParseRules = Callable[[bytes, str], ApprovalRules]
 ALL = 1_000_000
 
 
+def require_pinned(root: str, pinned: str) -> None:
+    """Stops where the rules begin elsewhere than the root that was pinned outside the repository ("" = none was)."""
+    if pinned and root != pinned:
+        raise StoppedForSafety(
+            "root-differs", f"{RULES_PATH} starts at {root[:12]}, not at the pinned {pinned[:12]}",
+            next="compare PUBLISHER_ROOT with a clone you trust",
+        )  # fmt: skip
+
+
 class TrustedRules:
     """The rules in force, found again from the first-parent chain and remembered per commit."""
 
@@ -51,11 +60,7 @@ class TrustedRules:
 
     def _follow(self, changes: tuple[str, ...]) -> ApprovalRules:
         root = changes[0]
-        if self._pinned_root and root != self._pinned_root:
-            raise StoppedForSafety(
-                "root-differs", f"{RULES_PATH} starts at {root[:12]}, not at the pinned {self._pinned_root[:12]}",
-                next="compare PUBLISHER_ROOT with a clone you trust",
-            )  # fmt: skip
+        require_pinned(root, self._pinned_root)
         rules = replace(self._parse(self._git.blob_at(root, RULES_PATH) or b"", RULES_PATH), commit=root, root=root, ignored=())
         for change in changes[1:]:
             if change not in self._after:

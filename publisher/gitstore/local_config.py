@@ -100,7 +100,10 @@ def token_header(urls: Iterable[str], environ: Mapping[str, str]) -> Settings:
     sets; without it there is no header, and git's own credentials are used. Git sends a token as the password of the user
     ``x-access-token`` (GitHub, "Authenticating as a GitHub App installation").
     """
-    server, token = environ.get("GITHUB_SERVER_URL", "").rstrip("/"), environ.get("PUBLISHER_TOKEN") or environ.get("GITHUB_TOKEN")
+    server, token = (
+        environ.get("GITHUB_SERVER_URL", "").rstrip("/"),
+        environ.get("PUBLISHER_TOKEN") or environ.get("GITHUB_TOKEN"),
+    )
     at = urlsplit(server)
     safe = at.scheme == "https" or (at.scheme == "http" and at.hostname in _LOOPBACK)
     if not token or not safe or not all(url.startswith(f"{server}/") for url in urls):

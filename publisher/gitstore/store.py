@@ -60,6 +60,7 @@ class GitStore:
         self._run = run
         self._instances: dict[str, Instance] = {}
         self._plans: dict[tuple[str, str], PlanFile] = {}
+        self._ledger: tuple[tuple[str, str], Mapping[str, tuple[Event, ...]]] = (("", ""), {})
 
     # --- tips ---------------------------------------------------------------------------------------------------------
 
@@ -264,6 +265,11 @@ class GitStore:
     # --- the ledger -----------------------------------------------------------------------------------------------------
 
     def ledger(self, state: str, site: str) -> Mapping[str, tuple[Event, ...]]:
+        if self._ledger[0] != (state, site):
+            self._ledger = ((state, site), self._read_ledger(state, site))
+        return self._ledger[1]
+
+    def _read_ledger(self, state: str, site: str) -> Mapping[str, tuple[Event, ...]]:
         entries = [entry for entry in self._git.tree(state, f"ledger/{site}") if entry.path.endswith(".jsonl")]
         texts = self._git.blobs([entry.oid for entry in entries])
         return {_ledger_name(entry.path): _events(entry.path, texts[entry.oid]) for entry in entries}
