@@ -35,7 +35,7 @@ HOMES = {
     "git": "gitstore.gateway", "gitdb": "gitstore.gateway", "yaml": "gitstore", "ruamel": "gitstore", "jsonschema": "gitstore",
     "jinja2": "sitebuilder", "markdown_it": "sitebuilder", "mdit_py_plugins": "sitebuilder", "nh3": "sitebuilder",
     "pygments": "sitebuilder", "feedgenerator": "sitebuilder", "urllib3": "verify", "smtplib": "notify", "github": "forge",
-    "click": "cli", "boto3": "targets", "botocore": "targets",
+    "click": "cli", "cronsim": "engine", "boto3": "targets", "botocore": "targets",
 }  # fmt: skip
 HEAVY = {"git", "gitdb", "jsonschema", "jinja2", "urllib3", "ruamel", "github", "boto3", "markdown_it", "pygments", "nh3"}
 PURE = {

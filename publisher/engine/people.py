@@ -27,11 +27,14 @@ MOST_TRIES = 5
 Decide = Callable[[SiteView], dict[str, list[NewEvent]]]
 
 
-def record(doors: Doors, site: str, subject: str, decide: Decide) -> SiteView:
-    """Makes a decision on the newest ledger and returns the view with it. ``decide`` gives the events, or refuses."""
+def record(doors: Doors, site: str, subject: str, decide: Decide, *, judge: bool = False) -> SiteView:
+    """Makes a decision on the newest ledger and returns the view with it. ``decide`` gives the events, or refuses.
+
+    Approvals are looked at only where ``judge`` says so: a pause must not wait for a pull-request host.
+    """
     tips = doors.records.refresh()
     for _ in range(MOST_TRIES):
-        view = load(doors.reads, doors.forge, tips, site)
+        view = load(doors.reads, doors.forge, tips, site, judge=judge)
         require_ledger(view)
         events = decide(view)
         if not events:
@@ -46,7 +49,7 @@ def record(doors: Doors, site: str, subject: str, decide: Decide) -> SiteView:
             ) from None  # fmt: skip
         tips = landing.tips
         if landing.landed:
-            return load(doors.reads, doors.forge, tips, site)
+            return load(doors.reads, doors.forge, tips, site, judge=judge)
     raise ComeBackLater("state-branch-busy", "the state branch keeps moving", next="try again")
 
 

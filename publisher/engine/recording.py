@@ -44,7 +44,7 @@ def record_approvals(doors: Doors, site: str) -> Recorded:
                 new.extend(_row(path, item) for item in fields)
         return events
 
-    view = people.record(doors, site, f"Record approvals of {site}", decide)
+    view = people.record(doors, site, f"Record approvals of {site}", decide, judge=True)
     return Recorded(site=site, approvals=tuple(new), problems=tuple(_problems(view)))
 
 
