@@ -33,6 +33,7 @@ EFFECTS = (
     "target.store",  # a release's bytes put where the target keeps them, not yet public
     "target.raise_fence",  # a conditional write that refuses older holders from now on
     "target.switch",  # the release becomes public
+    "target.show",  # what is behind the target is asked to show what it holds
     "staging.store",
     "staging.switch",  # the release can be seen by the people who decide a gate
     "channel.send",  # one message to one recipient
@@ -117,6 +118,9 @@ class GitReads(Protocol):
 
     def tree(self, commit: str, folder: str, recursive: bool = True) -> Sequence[TreeFile]: ...
 
+    def sizes(self, oids: Iterable[str]) -> Mapping[str, int]:
+        """How many bytes objects have, without reading them."""
+
     def blobs(self, oids: Iterable[str]) -> Mapping[str, bytes]: ...
 
     def blob_at(self, commit: str, path: str) -> bytes | None: ...
@@ -165,6 +169,9 @@ class GitWrites(GitReads, Protocol):
     ) -> str: ...
 
     def compose_tree(self, files: Mapping[str, bytes]) -> str: ...
+
+    def use_key(self, remote: str, name: str) -> None:
+        """``remote``, an ssh URL, is talked to with the private key in the environment variable ``name`` from now on."""
 
     def fetch(self, remote: str, refspecs: Sequence[str]) -> None: ...
 
@@ -253,6 +260,28 @@ class ReadsRepository(Protocol):
         """A plan as it was before its newest change on the first-parent chain; None where that change added it."""
 
 
+class ProposedFiles(Protocol):
+    """The instance's own files as somebody proposes them: from bytes to values, by the rules that committed ones are read by.
+
+    Each reading refuses with ``path:line:col``.
+    """
+
+    def instance(self, data: bytes, path: str) -> Instance: ...
+
+    def rules(self, data: bytes, path: str) -> ApprovalRules: ...
+
+    def policy(self, data: bytes, path: str) -> Policy: ...
+
+    def queue(self, data: bytes, path: str) -> tuple[Queued, ...]: ...
+
+    def plan(self, data: bytes, path: str) -> Plan: ...
+
+    def gate(self, data: bytes, path: str) -> GateFile: ...
+
+    def where(self, data: bytes, path: str, place: Sequence[str | int]) -> str:
+        """``path:line:col`` of a value, of a file that could be read."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Batch:
     """Events and files that become one commit on the state branch.
@@ -332,6 +361,19 @@ class HostWrites(HostReads, Protocol):
         ``OutcomeUnknown`` (``host-answer-lost``) when it was sent and no usable answer came: look before doing it again.
         ``NeedsPerson`` when it was refused: ``host-forbidden`` (401, 403, 404), ``host-refused`` (409, 422).
         """
+
+
+class ReviewBoard(Protocol):
+    """Where a review is shown beside its pull request. Each answers "" when it stands there now, else why it was not posted."""
+
+    def comment(self, number: int, head: str, text: str, *, only_edit: bool = False) -> str:
+        """The one comment of this kind, edited in place; with ``only_edit``, none is made where there is none.
+
+        Nothing is said about a request whose head is no longer ``head``.
+        """
+
+    def status(self, sha: str, ok: bool, says: str) -> str:
+        """The commit status that carries the payload; ``says`` has at most 140 characters."""
 
 
 # --- approvals -------------------------------------------------------------------------------------------------------------
@@ -443,16 +485,33 @@ class Target(Protocol):
     def look(self) -> Live:
         """What is there now, from its bytes. ``ComeBackLater`` when the target cannot be reached."""
 
-    def store(self, release: Release) -> None:
-        """Puts the release's bytes in place, not yet public; verified by reading back. Repeatable."""
+    def store(self, release: Release, *, base: str = "", fence: Fence | None = None) -> None:
+        """Puts the release's bytes in place, not yet public; verified by reading back. Repeatable.
+
+        ``base`` and ``fence`` are for targets whose claim file travels with the bytes.
+        """
 
     def raise_fence(self, fence: Fence) -> None:
         """From now on a holder with a lower fence is refused. Read back. ``StoppedForSafety`` when a higher one is there."""
 
-    def switch(self, release: Release, *, base: str, fence: Fence) -> None:
+    def switch(self, release: Release, *, base: str, fence: Fence, record: str = "") -> None:
         """Makes ``release`` public if ``base`` is live and no higher fence was seen; else ``StoppedForSafety``.
 
-        What became of it is learnt from ``look``, not from the return.
+        What became of it is learnt from ``look``, not from the return. Where the target cannot be fenced, any refusal but
+        ``OutcomeUnknown`` says that nothing was set going, or that it ended for good and made nothing public. ``record`` is the
+        state branch's commit that announced the switch.
+        """
+
+    def came_to_nothing(self, release: str, *, record: str) -> bool:
+        """Only where the target cannot be fenced: whether the switch that ``record`` announced has ended, and made nothing public.
+
+        ``ComeBackLater`` while it is under way; False when the target does not know of it, or says that it happened.
+        """
+
+    def show(self) -> None:
+        """Sets going what still has to happen behind the target before visitors see what it holds. Repeatable.
+
+        Never a refusal: what visitors see is for the probes to say.
         """
 
     def joined_update(self, release: Release, *, base: str, fence: Fence) -> BranchUpdate:
@@ -505,9 +564,9 @@ class Channel(Protocol):
 
 
 class Alerts(Protocol):
-    """Speaks to the people on call."""
+    """Speaks to the people on call. ``thread`` is what several notices are about ("" = this one alone); ``over`` ends it."""
 
-    def say(self, notice_id: str, text: str) -> None: ...
+    def say(self, notice_id: str, text: str, *, thread: str = "", over: bool = False) -> None: ...
 
 
 class Progress(Protocol):
@@ -562,6 +621,9 @@ class Bench(Protocol):
     def production(self) -> Production: ...
 
     def channel(self, name: str) -> Channel: ...
+
+    def recorded_in(self) -> str:
+        """The state branch's commit that holds this plan's newest record."""
 
     def keep(self, data: bytes) -> str:
         """A blob for a text that the journal will record."""

@@ -8,12 +8,12 @@ import re
 import secrets
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from publisher.domain.approval import ApprovalRules
 from publisher.domain.fingerprint import payload_hash
@@ -28,12 +28,22 @@ from publisher.ports import (
     HostWrites,
     Probes,
     Progress,
+    ProposedFiles,
     ReadsForge,
     Requests,
+    ReviewBoard,
     SiteBuilder,
     Target,
+    Tips,
 )
 from publisher.workers.all_workers import WORKERS
+
+if TYPE_CHECKING:
+    from publisher.engine.watch_host import Scheduled
+
+
+MOST_LOOKS = 20
+"""How many versions of ``publisher.yaml`` are tried where the newest cannot be read."""
 
 
 class SystemClock:
@@ -96,14 +106,32 @@ class Wired:
     @cached_property
     def host(self) -> HostWrites:
         """The pull-request host of forge ``github``."""
-        if self.instance.github is None:
+        return self._host_of(self.instance)
+
+    @cached_property
+    def pages_host(self) -> HostWrites:
+        """The same, asked with the job's own token where there is one: an App's lacks what the job was given for GitHub Pages."""
+        if not self.environment.get("GITHUB_TOKEN"):
+            return self.host
+        own = {name: value for name, value in self.environment.items() if name != "PUBLISHER_TOKEN"}
+        return self._host_of(self.instance, own)
+
+    def state_push(self, instance: Instance) -> tuple[str, str]:
+        """The ssh URL that records are pushed to, and the variable with the key for it; ("", "") where no key is set."""
+        github = instance.github
+        if github is None or not github.state_key or not self.environment.get(github.state_key, "").strip():
+            return "", ""
+        return github.ssh_url(self.environment.get("GITHUB_SERVER_URL", "")), github.state_key
+
+    def _host_of(self, instance: Instance, environment: Mapping[str, str] | None = None) -> HostWrites:
+        if instance.github is None:
             raise InputProblem(
                 "no-host", "forge git has no pull-request host; this needs forge: github", where="publisher.yaml:1:1",
                 next="edit publisher.yaml",
             )  # fmt: skip
         from publisher.forge.github_api import GithubApi
 
-        return GithubApi.from_environment(self.instance.github, self.environment)
+        return GithubApi.from_environment(instance.github, self.environment if environment is None else environment)
 
     @cached_property
     def host_forge(self) -> Any:
@@ -137,6 +165,18 @@ class Wired:
         branches: Mapping[int, str] = self.host_requests.branches()
         return branches
 
+    @cached_property
+    def review_board(self) -> ReviewBoard:
+        from publisher.forge.github_reviews import GithubReviews
+
+        return GithubReviews(self.host)
+
+    @cached_property
+    def proposed_files(self) -> ProposedFiles:
+        from publisher.gitstore.proposed_files import CheckedFiles
+
+        return CheckedFiles()
+
     @property
     def signing_key(self) -> Path | None:
         """``PUBLISHER_SIGNING_KEY``, else the clone's own ``publisher.signingkey`` or ``user.signingkey``."""
@@ -158,7 +198,10 @@ class Wired:
 
         spec = site.staging if staging else site.target
         assert spec is not None
-        return make_target(spec, site=site.id, base=self.root, git=self.git, state_remote="origin", now=self.clock.now)
+        return make_target(
+            spec, site=site.id, base=self.root, git=self.git, state_remote="origin", now=self.clock.now, sleep=self.clock.sleep,
+            url=site.url, host=lambda: self.pages_host, environment=self.environment,
+        )  # fmt: skip
 
     def probes(self, site: Site) -> Probes:
         from publisher.verify.probes import HttpProbes
@@ -175,9 +218,50 @@ class Wired:
 
     @cached_property
     def alerts(self) -> Alerts:
+        return self._alerts_of(self.instance)
+
+    def alerts_before(self) -> Alerts:
+        """The alerts of the newest ``publisher.yaml`` that can be read: to tell that a newer one cannot."""
+        refs = self.git.tracking(["refs/remotes/origin/"])
+        names = [refs.get(f"refs/remotes/origin/{name}") for name in ("HEAD", "main", "master")]
+        start = next(filter(None, names), "") or self.git.resolve("HEAD")
+        for commit in self.git.first_parent_changes(start, "publisher.yaml", limit=MOST_LOOKS) if start else ():
+            try:
+                return self._alerts_of(self.store.instance(commit))
+            except InputProblem:
+                continue
+        from publisher.notify.alerts import StderrAlerts
+
+        return StderrAlerts()
+
+    def _alerts_of(self, instance: Instance) -> Alerts:
         from publisher.notify.alerts import make_alerts
 
-        return make_alerts(self.instance.alerts, self.root, self.environment, self.instance.on_call)
+        return make_alerts(instance.alerts, self.root, self.environment, instance.on_call, lambda: self._host_of(instance))
+
+    @property
+    def heartbeat(self) -> Callable[[], None] | None:
+        """Tells the monitor that a round of ``watch`` looked at everything; None where no monitor is named."""
+        from publisher.notify.ping import VARIABLE, Ping
+
+        url = self.environment.get(VARIABLE, "")
+        return Ping(url, sleep=self.clock.sleep) if url else None
+
+    def scheduled(self, tips: Tips) -> tuple[Scheduled, ...]:
+        """The workflows at the default branch's tip that start publisher by a schedule."""
+        from publisher.engine.schedules import Cron
+        from publisher.engine.watch_host import Scheduled
+        from publisher.gitstore.scheduled_workflows import scheduled_files
+        from publisher.gitstore.workflow_files import FOLDER
+
+        oids = self.store.blob_ids(tips.default, FOLDER)
+        names = {path.removeprefix(f"{FOLDER}/"): oid for path, oid in oids.items() if path.endswith((".yml", ".yaml"))}
+        blobs = self.store.blobs(names.values())
+        files = scheduled_files({name: blobs[oid] for name, oid in names.items() if "/" not in name})
+        return tuple(
+            Scheduled(name=file.name, crons=tuple(Cron(expression=e, zone_name=z, where=w) for e, z, w in file.crons))
+            for file in files
+        )
 
     @property
     def actor(self) -> str:
@@ -224,7 +308,7 @@ def open_instance(
     )  # fmt: skip
     wired.store = GitStore(
         git, references=lambda text: wired.builder.references(text), actor=wired.actor, run=run_name(env),
-        fetch_into_refs=not objects, host_requests=wired.listed,
+        fetch_into_refs=not objects, host_requests=wired.listed, state_push=wired.state_push,
     )  # fmt: skip
     return wired
 

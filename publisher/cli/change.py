@@ -11,7 +11,7 @@ import click
 
 from publisher.cli import output
 from publisher.cli.opening import asked_of, only_site, opened, view_of
-from publisher.cli.proposing import propose, tell
+from publisher.cli.proposing import propose, summarise, tell
 from publisher.cli.verb import Verb, VerbGroup
 
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ def _propose(context: click.Context, action: str, site: str | None, reason: str,
         values = fields(wired, view)
         name = next_change(wired.store, wired.forge, view, day)
         plan = change_plan(view, name, day, action, reason, values)
-        made = propose(wired, tips, [plan], f"{view.site.id}: {action} {name}", local=local)
+        made = propose(wired, view, [plan], f"{view.site.id}: {action} {name}", local=local)
+    summarise([made])
     if asked_of(context).as_json:
         output.say_json({"schema": "publisher.plan/1", "proposed": [made], "problems": []})
     else:

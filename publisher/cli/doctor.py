@@ -7,6 +7,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -106,9 +107,28 @@ class _Examination:
             yield from files.not_committed(sorted(instance.sites))
             yield from found("remote", lambda: doctor_places.remote(self.wired, tips, instance, offline=self.offline))
             yield from found("approvals", lambda: self._approvals(instance, tips))
-        for site in self._chosen(instance):
+        chosen = self._chosen(instance)
+        self._github(instance, chosen, tips)
+        for site in chosen:
             self.wired.progress(f"looking at {site.id}")
             self._add(site.id, self._site(files, instance, site, tips))
+
+    def _github(self, instance: Instance, chosen: list[Site], tips: Tips | None) -> None:
+        """A section of its own, where GitHub has anything to do with the instance."""
+        from publisher.cli import doctor_github
+        from publisher.engine.examining import found
+
+        root = ""
+        with suppress(Refusal):  # told where approvals are looked at
+            root = self.wired.forge.rules(tips.default).root if tips else ""
+        findings = list(
+            found(
+                "GitHub",
+                lambda: doctor_github.look(self.wired, instance, chosen, root=root, offline=self.offline),
+            )
+        )
+        if findings:
+            self._add(doctor_github.SECTION, iter(findings))
 
     def _committed(self, tips: Tips) -> dict[str, str]:
         """Blob ids of the configuration and the plans that the default branch has."""
@@ -151,8 +171,18 @@ class _Examination:
             yield examining.refused("ledger", no_view)
         if view:
             yield from found("ledger", lambda: [examining.ledger(view, now)])
-            yield from found("target", lambda: examining.target(view, wired.target(site)))
+            yield from found("target", lambda: self._target(view, site))
             yield from self._public(view, site)
+
+    def _target(self, view: Any, site: Site) -> Iterator[Finding]:
+        from publisher.engine import examining
+
+        door = self.wired.target(site)
+        if self.offline and site.target.kind != "directory":
+            yield examining.warning("target", f"{site.target.kind}, not looked at (--offline)")
+            yield examining.good("guarantee", door.guarantee)
+        else:
+            yield from examining.target(view, door)
 
     def _public(self, view: Any, site: Site) -> Iterator[Finding]:
         from publisher.engine import examining

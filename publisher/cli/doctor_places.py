@@ -153,7 +153,7 @@ def _alerts(wired: Wired, instance: Instance) -> Iterator[Finding]:
 
 
 def _secrets(about: str, spec: ChannelSpec, environment: Mapping[str, str]) -> Iterator[Finding]:
-    names = sorted(_secret_names(spec.options))
+    names = sorted(secret_names(spec.options))
     missing = [name for name in names if not environment.get(name)]
     if not missing:
         yield good(about, f"{spec.kind}" + (f"; {', '.join(names)} set" if names else ""))
@@ -165,7 +165,7 @@ def _secrets(about: str, spec: ChannelSpec, environment: Mapping[str, str]) -> I
         yield warning(about, says, next=then, code="secret-missing")
 
 
-def _secret_names(options: Mapping[str, Any]) -> Iterator[str]:
+def secret_names(options: Mapping[str, Any]) -> Iterator[str]:
     """The environment variables that a channel's options name."""
     from publisher.notify.options import is_secret_name
 

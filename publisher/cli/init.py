@@ -17,6 +17,7 @@ import click
 from publisher.cli import output
 from publisher.cli.boundary import Asked
 from publisher.cli.init_answers import Given
+from publisher.cli.init_github import next_steps
 from publisher.cli.init_work import InitWork
 from publisher.cli.verb import Verb
 from publisher.domain.instance import Site
@@ -36,6 +37,8 @@ SECONDS = 20.0
         "publisher init",
         "publisher init --site garden --url https://garden.example/ --zone Europe/Paris --target directory:/srv/garden \\\n"
         "      --reviewer ann@example.org=ann.pub --planner planner@example.org=planner.pub",
+        "publisher init --github --site garden --url https://garden.example/ --zone Europe/Paris --time 09:00 \\\n"
+        "      --approver ann:1234567 --site-repository ann/garden --uses OWNER/publisher@COMMIT",
         "publisher init --site local --url http://127.0.0.1:8000/ --zone UTC --target directory:public/local --new-site",
         "publisher init --site garden          # writes what is still missing of a site in publisher.yaml",
     ),
@@ -44,7 +47,7 @@ SECONDS = 20.0
 @click.option("--site", metavar="ID", help="The site's id: small letters, digits, hyphens.")
 @click.option("--url", metavar="URL", help="Where the public finds it.")
 @click.option("--zone", metavar="ZONE", help="The editor's time zone, such as Asia/Hong_Kong.")
-@click.option("--target", metavar="KIND:WHERE", help="Where releases go: directory:PATH or git-branch:BRANCH.")
+@click.option("--target", metavar="KIND:WHERE", help="Where releases go: directory:PATH, git-branch:BRANCH or github-pages.")
 @click.option(
     "--staging", metavar="KIND:WHERE", help="Where a release is put first; beside a directory when not given; or none."
 )
@@ -54,6 +57,17 @@ SECONDS = 20.0
 @click.option("--time", "publish_time", metavar="HH:MM", default="", help="When articles appear; 00:00 when not given.")
 @click.option("--quantity", metavar="N", type=click.IntRange(1, 50), default=1, show_default=True, help="Articles a day.")
 @click.option("--forge", type=click.Choice(["git"]), default="git", show_default=True, help="Where approvals come from.")
+@click.option(
+    "--github", is_flag=True, help="Approvals by pull request at GitHub: also writes workflows and what goes with them."
+)
+@click.option("--repository", metavar="OWNER/NAME", help="With --github: this repository there; from origin when not given.")
+@click.option(
+    "--approver", metavar="LOGIN:ID", multiple=True, help="With --github: an account that may approve, and its number."
+)
+@click.option(
+    "--site-repository", metavar="OWNER/NAME", help="With --github: the public repository that releases are pushed to."
+)
+@click.option("--uses", metavar="OWNER/NAME@COMMIT", help="With --github: the publisher that the workflows call.")
 @click.option("--state-branch", metavar="NAME", help="Where the ledger is written; the default branch when not given.")
 @click.option("--reviewer", metavar="NAME=KEY.pub", multiple=True, help="A person who may approve, with a public SSH key.")
 @click.option("--planner", metavar="NAME=KEY.pub", multiple=True, help="Who proposes plans, with a public SSH key.")
@@ -155,7 +169,8 @@ def _gaps(work: InitWork) -> Iterator[str]:
     """What a person still has to add before runs can work alone."""
     assert work.instance is not None
     if work.nobody_approves:
-        yield "approval.yaml names nobody who may approve yet: add the signers' public keys before you commit it"
+        who = "approvers, with login and id," if work.github else "signers' public keys"
+        yield f"approval.yaml names nobody who may approve yet: add the {who} before you commit it"
     if work.site.staging is None:
         yield f"site {work.site_id} has no staging target in publisher.yaml: scheduled runs release nothing before it has one"
     if not work.instance.on_call:
@@ -165,6 +180,9 @@ def _gaps(work: InitWork) -> Iterator[str]:
 def _next_steps(work: InitWork, begun: Begun | None) -> Iterator[str]:
     if work.wrote:
         yield "git add --all, then git commit"
+    if work.github and work.instance:
+        yield from next_steps(work.github, work.instance)
+        return
     if begun and begun.commit:
         yield f"git push origin {begun.branch}"
     yield from (

@@ -17,8 +17,8 @@ from publisher.domain.business_calendar import parse_clock_time, parse_zone
 from publisher.domain.instance import Instance
 from publisher.errors import UsageProblem
 
-KINDS: Mapping[str, str] = {"directory": "path", "git-branch": "branch"}
-"""Target kind → the option that stands after the colon."""
+KINDS: Mapping[str, str] = {"directory": "path", "git-branch": "branch", "github-pages": ""}
+"""Target kind → the option that stands after the colon; "" where nothing does."""
 
 PUBLIC_KEY = re.compile(r"((?:ssh|ecdsa|sk-ssh|sk-ecdsa)-[a-z0-9@.-]+ [A-Za-z0-9+/]+=*)(?: [^\n]*)?\n*")
 LARGEST_KEY = 16 * 1024
@@ -43,6 +43,11 @@ class Given:
     reviewer: tuple[str, ...]
     planner: tuple[str, ...]
     on_call: tuple[str, ...]
+    github: bool = False
+    repository: str | None = None
+    site_repository: str | None = None
+    approver: tuple[str, ...] = ()
+    uses: str | None = None
 
 
 def answers_for(given: Given, instance: Instance | None, root: Path, now: datetime, *, asks: bool) -> Answers:
@@ -86,7 +91,7 @@ def _described(given: Given, instance: Instance) -> Answers:
 
 def _target(text: str) -> Mapping[str, str]:
     kind, _, where = text.partition(":")
-    return {"kind": kind, KINDS[kind]: where}
+    return {"kind": kind} | ({KINDS[kind]: where} if KINDS[kind] else {})
 
 
 def _staging(given: str | None, target: str) -> Mapping[str, str]:
@@ -148,9 +153,9 @@ def check_zone(text: str) -> str:
 
 
 def check_target(text: str) -> str:
-    kind, colon, where = text.partition(":")
-    if kind not in KINDS or not colon or not where or not where.isprintable():
-        raise UsageProblem("bad-target", "a target is directory:PATH or git-branch:BRANCH")
+    kind, _, where = text.partition(":")
+    if kind not in KINDS or bool(KINDS[kind]) != bool(where) or not where.isprintable() or text.endswith(":"):
+        raise UsageProblem("bad-target", "a target is directory:PATH, git-branch:BRANCH or github-pages")
     return text
 
 

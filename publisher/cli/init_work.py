@@ -10,9 +10,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from publisher.cli import init_github
 from publisher.cli.init_answers import Given, answers_for, read_people
 from publisher.cli.new_instance import (
     HEAD_APPROVAL,
+    HEAD_APPROVERS,
     HEAD_INSTANCE,
     HEAD_POLICY,
     HEAD_QUEUE,
@@ -48,6 +50,7 @@ class InitWork:
     instance: Instance | None = None
     site_id: str = ""
     nobody_approves: bool = False
+    github: init_github.GithubAnswers | None = None
 
     @property
     def site(self) -> Site:
@@ -61,7 +64,12 @@ class InitWork:
         from publisher.gitstore import working_tree
 
         there = working_tree.read_instance(self.root) if (self.root / working_tree.INSTANCE).exists() else None
+        if given.github:
+            self.github = init_github.answers_of(given, self.git.local_setting("remote.origin.url"))
+            given = init_github.completed(given, self.github, there)
         answers = answers_for(given, there, self.root, self.now, asks=self.asks)
+        if self.github:
+            answers = init_github.placed(answers, self.github)
         self.site_id = answers.site
         people = read_people(given.reviewer, given.planner)
         if there is None:
@@ -77,6 +85,7 @@ class InitWork:
                 self.added = site_values(answers)
                 self.instance = working_tree.with_site(self.root, answers.site, self.added)[1]
         self._site_files(answers, example=example)
+        self._github_files(answers)
         self._ignore_targets()
 
     def _new_instance(self, given: Given, answers: Answers, people: tuple[Who, ...]) -> None:
@@ -87,14 +96,17 @@ class InitWork:
         values = instance_values(
             answers, instance_id=secrets.token_hex(8), forge=given.forge, default_branch=branch,
             state_branch=given.state_branch or branch, on_call=given.on_call,
+            github=self.github.place.values() if self.github else None,
         )  # fmt: skip
         data = HEAD_INSTANCE.encode() + render_yaml(values)
         self.instance = instance_files.instance_of(data, "publisher.yaml")
         self.files["publisher.yaml"] = data
-        approval = HEAD_APPROVAL.encode() + render_yaml(approval_values(people))
+        approvers = init_github.approvers_of(self.github) if self.github else []
+        head = HEAD_APPROVERS if self.github else HEAD_APPROVAL
+        approval = head.encode() + render_yaml(approval_values(people, approvers))
         instance_files.rules_of(approval, "approval.yaml")
         self._add("approval.yaml", approval)
-        self.nobody_approves = given.forge == "git" and not any(who.may_approve for who in people)
+        self.nobody_approves = not approvers and not any(who.may_approve for who in people)
 
     def _site_files(self, answers: Answers, *, example: bool) -> None:
         from publisher.gitstore import instance_files, working_tree
@@ -113,6 +125,16 @@ class InitWork:
         if not any((self.root / f"site-src/{site}/theme").glob("*")):
             for name, data in default_theme().items():
                 self._add(f"site-src/{site}/theme/{name}", data)
+
+    def _github_files(self, answers: Answers) -> None:
+        from publisher.gitstore import working_tree
+
+        if self.github and self.instance:
+            schemas = working_tree.schema_texts()
+            for path, data in init_github.files_of(
+                self.github, self.instance, answers.site, answers.publish_time, schemas
+            ).items():
+                self._add(path, data)
 
     def _example(self, site: str) -> dict[str, str]:
         from publisher.cli.new import front_matter

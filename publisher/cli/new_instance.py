@@ -6,7 +6,7 @@ The texts here are meant to be edited by whoever gets them.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,6 +18,10 @@ HEAD_INSTANCE = "# This repository is an instance of publisher. `publisher schem
 HEAD_APPROVAL = """\
 # Who may approve what becomes public. A change to this file counts only once it was itself approved by the rules before it.
 # may: commit   signs the commits of plans        may: approve   is a person who may approve plans that others made
+"""
+HEAD_APPROVERS = """\
+# Who may approve what becomes public, by the account's number. A change to this file counts only once it was itself approved by the
+# rules before it.
 """
 HEAD_POLICY = "# How much becomes public, and when. Raise the version with every change; plans that exist keep theirs.\n"
 HEAD_QUEUE = "# The articles that may be scheduled, in order. `publisher queue` edits this file and keeps its comments.\n"
@@ -71,26 +75,29 @@ def site_values(answers: Answers) -> dict[str, Any]:
 
 
 def instance_values(
-    answers: Answers, *, instance_id: str, forge: str, default_branch: str, state_branch: str, on_call: tuple[str, ...]
-) -> dict[str, Any]:
-    """``publisher.yaml`` as values."""
+    answers: Answers, *, instance_id: str, forge: str, default_branch: str, state_branch: str, on_call: tuple[str, ...],
+    github: Mapping[str, str] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """``publisher.yaml`` as values. At GitHub alerts are issues of the repository, which needs no further secret."""
     return {
         "instance": {"id": instance_id},
         "forge": forge,
+        **({"github": dict(github)} if github else {}),
         "branches": {"default": default_branch, "state": state_branch},
         "on_call": list(on_call),
+        **({"alerts": {"kind": "github-issue"}} if github else {}),
         "sites": {answers.site: site_values(answers)},
     }
 
 
-def approval_values(signers: tuple[Who, ...]) -> dict[str, Any]:
+def approval_values(signers: tuple[Who, ...], approvers: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """``approval.yaml`` as values: one approval, usable for a day."""
     listed = [
         {"principal": who.principal, "key": who.key, "may": ["commit", "approve"] if who.may_approve else ["commit"]}
         for who in signers
     ]
     return {"approvals": 1, "expires_after": "24h", "max_lead": "14d", "content": "plan"} | (
-        {"signers": listed} if listed else {}
+        ({"signers": listed} if listed else {}) | ({"approvers": list(approvers)} if approvers else {})
     )
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from publisher.cli import output
+from publisher.cli import ci_report, output
 from publisher.cli.opening import asked_of, chosen_sites, only_site, opened, plan_name, site_of_plan, view_of
-from publisher.cli.proposing import propose, tell
+from publisher.cli.proposing import page_of, propose, summarise, tell
 from publisher.cli.verb import Verb
 from publisher.errors import Refusal, UsageProblem, worst
 
@@ -58,15 +58,35 @@ def command(
         elif launch:
             made = [_launch(wired, tips, only_site(wired, tips, site), sources, local)]
         else:
-            made = []
-            for name in chosen_sites(wired, tips, site):
-                result, refused = _plan_site(wired, tips, name, day, days, local)
-                made += result
-                problems += refused
+            made, problems = _plan_sites(wired, tips, chosen_sites(wired, tips, site), day, days, local)
     return _report(context, made, problems)
 
 
+def _plan_sites(
+    wired: Wired, tips: Tips, sites: Sequence[str], day: str | None, days: int, local: bool
+) -> tuple[list[dict[str, Any]], list[Refusal]]:
+    """Every site in turn: what stops one is told beside what the others propose."""
+    made: list[dict[str, Any]] = []
+    problems: list[Refusal] = []
+    opened_one = False
+    for site in sites:
+        if opened_one:
+            tips = wired.store.refresh()  # so that what was opened here is not taken for somebody else's
+        try:
+            result, refused = _plan_site(wired, tips, site, day, days, local)
+        except Refusal as problem:
+            if len(sites) == 1:
+                raise
+            result, refused = [], [problem]
+        opened_one = any(item["request"] and not item["known"] for item in result)
+        made += result
+        problems += refused
+    return made, problems
+
+
 def _report(context: click.Context, made: Sequence[dict[str, Any]], problems: Sequence[Refusal]) -> int:
+    summarise(made)
+    ci_report.refusals(problems)
     if asked_of(context).as_json:
         refused = [problem.as_data() for problem in problems]
         output.say_json({"schema": "publisher.plan/1", "proposed": list(made), "problems": refused})
@@ -96,7 +116,7 @@ def _plan_site(
             raise UsageProblem("no-plan", f"{one}: {reason}", next=f"publisher status {planner.path_of(one)}")
     proposals = planner.propose(dates)
     made = [
-        propose(wired, tips, plans, _title(view, [plan.day for plan in plans]), local=local)
+        propose(wired, view, plans, _title(view, [plan.day for plan in plans]), local=local)
         for plans in by_request(proposals).values()
     ]
     return made, planner.problems
@@ -125,6 +145,7 @@ def _ask_again(wired: Wired, tips: Tips, name: str) -> dict[str, Any]:
     asked = ask_again(wired.doors(), view, name)
     return {
         "request": asked["request"],
+        "page": page_of(wired, asked["request"]),
         "plans": [{"plan": plan.path, "revision": plan.revision, "payload": plan.payload, "articles": []}],
         "files": [f"plans/{asked['path']}.yaml"],
     }
@@ -135,4 +156,4 @@ def _launch(wired: Wired, tips: Tips, site: str, sources: Sequence[str], local: 
 
     view = view_of(wired, tips, site)
     plan = launch_plan(wired.store, view, sources, ("build", "release"), wired.clock.now())
-    return propose(wired, tips, [plan], f"{site}: launch", local=local)
+    return propose(wired, view, [plan], f"{site}: launch", local=local)

@@ -6,7 +6,7 @@ import click
 
 from publisher.cli import output
 from publisher.cli.opening import asked_of, opened, plan_name, site_of_plan, view_of
-from publisher.cli.proposing import propose, tell
+from publisher.cli.proposing import propose, summarise, tell
 from publisher.cli.verb import Verb
 from publisher.errors import UsageProblem
 
@@ -34,7 +34,8 @@ def command(context: click.Context, plan: str, reason: str, swaps: tuple[str, ..
         tips = wired.store.refresh()
         view = view_of(wired, tips, site_of_plan(name))
         revised = revision(wired.store, view, name, reason, pairs)
-        made = propose(wired, tips, [revised], f"{view.site.id}: revision {revised.revision} of {name}", local=local)
+        made = propose(wired, view, [revised], f"{view.site.id}: revision {revised.revision} of {name}", local=local)
+    summarise([made])
     if asked_of(context).as_json:
         output.say_json({"schema": "publisher.plan/1", "proposed": [made], "problems": []})
     else:

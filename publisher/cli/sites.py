@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from publisher.cli import ci_report, output
-from publisher.cli.opening import asked_of, chosen_sites, opened, view_of
+from publisher.cli.opening import asked_of, chosen_sites, opened, plan_name, site_of_plan, view_of
 from publisher.cli.verb import Verb
 from publisher.errors import ComeBackLater, Refusal
 
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     examples=("publisher sites", "publisher sites --due --json", "publisher sites --due --fresh   # in CI: the deciding job"),
 )
 @click.option("--site", metavar="NAME", help="Only this site.")
+@click.option("--plan", metavar="PLAN", help="Only the site of this plan, due or not: a run of it says what is in its way.")
 @click.option("--due", is_flag=True, help="Only sites for which a run has something to do, or to tell, now.")
 @click.option("--fresh", is_flag=True, help="Look at the remote, and ask the pull-request host.")
 @click.pass_context
-def command(context: click.Context, site: str | None, due: bool, fresh: bool) -> int:
+def command(context: click.Context, site: str | None, plan: str | None, due: bool, fresh: bool) -> int:
     """List the sites, or those that are due.
 
     In GitHub Actions the due sites' names also become the step's output `due`, a JSON list. A repository that is not set up
@@ -34,10 +35,11 @@ def command(context: click.Context, site: str | None, due: bool, fresh: bool) ->
     """
     if due and ci_report.in_actions() and not os.environ.get("PUBLISHER_ROOT"):
         return _not_set_up(context)
+    named = site_of_plan(plan_name(plan)) if plan else site
     with opened(context, fresh=fresh) as wired:
         tips = wired.store.refresh() if fresh else wired.store.tips()
-        rows = [_row(wired, tips, name) for name in chosen_sites(wired, tips, site)]
-    rows = [row for row in rows if row["due"] or not due]
+        rows = [_row(wired, tips, name) for name in chosen_sites(wired, tips, named)]
+    rows = [row for row in rows if row["due"] or plan or not due]
     if asked_of(context).as_json:
         output.say_json({"schema": "publisher.sites/1", "sites": rows})
     else:

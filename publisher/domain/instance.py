@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
+from publisher.domain.alarms import Limits
 from publisher.domain.business_calendar import parse_zone
 
 
@@ -65,18 +67,33 @@ class Site:
 
 @dataclass(frozen=True, kw_only=True)
 class Drafts:
-    """Where private sources live: ``remote`` "" for this repository's default branch, else another repository's URL."""
+    """Where private sources live: ``remote`` "" for this repository's default branch, else another repository's URL.
+
+    ``key`` names the environment variable with the SSH key for it ("" = none).
+    """
 
     remote: str = ""
     branch: str = ""
+    key: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GithubHost:
-    """The instance's repository at GitHub: ``owner/name``, and the API's address ("" = wherever the environment says)."""
+    """The instance's repository at GitHub: ``owner/name``, and the API's address ("" = wherever the environment says).
+
+    ``state_key`` names an environment variable: where it holds an SSH key, records are pushed with it, because a rule keeps the
+    run's own token out. ``state_remote`` is the repository's ssh URL, where it is not ``git@HOST:owner/name.git``.
+    """
 
     repository: str
     api: str = ""
+    state_key: str = ""
+    state_remote: str = ""
+
+    def ssh_url(self, server: str) -> str:
+        """Where the repository is reached by ssh; ``server`` is GitHub's own address, "" when that is not known."""
+        host = urlsplit(server).hostname or urlsplit(self.api).hostname or "github.com"
+        return self.state_remote or f"git@{host}:{self.repository}.git"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,4 +109,5 @@ class Instance:
     on_call: tuple[str, ...] = ()
     alerts: ChannelSpec | None = None
     lease: timedelta = timedelta(minutes=10)
+    watch: Limits = field(default_factory=Limits)
     sites: Mapping[str, Site] = field(default_factory=dict)

@@ -35,7 +35,7 @@ class EventType(StrEnum):
     SKIPPED = "skipped"
     # watch
     ALARM_RAISED = "alarm-raised"
-    """``watch`` told the people on call of something: ``alarm`` (its id) and ``code``."""
+    """``watch`` told the people on call of something: ``alarm`` (its id), ``code``; ``by`` is ``run`` where a notice had."""
     ALARM_CLEARED = "alarm-cleared"
     """It is no longer so: ``alarm``."""
     # baseline/<epoch>

@@ -7,11 +7,7 @@ the step, a code, public addresses and the next command: never a draft's title o
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from datetime import datetime
-from zoneinfo import ZoneInfo
-
-from publisher.domain.business_calendar import for_people
+from collections.abc import Mapping, Sequence
 
 MOST_URLS = 20
 # Not "whatever cannot be printed": joiners are invisible, and some scripts cannot be written without them.
@@ -41,47 +37,37 @@ def stopped(plan: str, code: str, says: str, next: str, *, step: str = "") -> st
     return _notice(f"{plan} stopped{where} [{code}]", says, f"next: {next or f'publisher status {plan}'}")
 
 
-def unclaimed(plan: str, due: datetime, zone: ZoneInfo) -> str:
-    """A plan is due and no run has taken it up: the schedule may not be running at all."""
-    return _notice(
-        f"{plan} is due and no run has claimed it",
-        f"It was due at {for_people(due, zone)}. The scheduled workflow may be switched off, queued or failing to start.",
-        f"next: publisher run {plan}",
-    )
+HEADLINES: Mapping[str, str] = {
+    "due-unclaimed": "{about} is due and no run has claimed it",
+    "late": "{about} is late",
+    "unapproved-tomorrow": "{about} waits for a decision before its date",
+    "missed": "{about} was not published on its date",
+    "nothing-confirmed": "{about}: nothing was published for days",
+    "drifted": "{about}: the public site is not what the ledger records",
+    "public-unreachable": "{about}: the public site does not answer",
+    "claim-stuck": "{about}: a run stopped in the middle, and none has finished its work",
+    "schedule-off": "the schedule of {about} does not run",
+    "unknown-open": "{about}: what became of it is still not known",
+    "queue-low": "{about}: the queue does not fill the next dates",
+    "no-plan": "{about} has no plan and no open request",
+    "instance-unreadable": "{about} cannot be read or judged",
+    "approval-not-proven": "{about}: what was merged approves nothing",
+}
+"""What is wrong, by an alarm's code."""
 
 
-def late(plan: str, due: datetime, zone: ZoneInfo, *, stage: str) -> str:
-    """A run took the plan up and has not brought it to its end."""
-    return _notice(
-        f"{plan} is late: it has only been {stage}",
-        f"It was due at {for_people(due, zone)}.",
-        f"next: publisher status {plan}",
-    )
+def alarm(about: str, code: str, says: str, next: str, urls: Sequence[str] = ()) -> str:
+    """Something is wrong that no run may be there to tell of."""
+    return _notice(f"{headline(about, code)} [{code}]", says, *_listed(urls), f"next: {next}")
 
 
-def quiet(site: str, days: int, last: str) -> str:
-    """Nothing was confirmed for ``days`` days; ``last`` is the last confirmed plan, or ""."""
-    since = f"The last confirmed publication is {last}." if last else "Nothing was ever confirmed."
-    return _notice(f"{site}: nothing was published for {days} days", since, "next: publisher status")
+def cleared(about: str, code: str) -> str:
+    """An alarm came to an end."""
+    return _notice(f"no longer so: {headline(about, code)} [{code}]", "Nothing needs doing.")
 
 
-def drifted(site: str, urls: Sequence[str]) -> str:
-    """Pages that were confirmed are no longer what the ledger says."""
-    return _notice(
-        f"{site}: the public site is not what the ledger records",
-        "These addresses answer with something else, or not at all:",
-        *_listed(urls),
-        "next: publisher reconcile",
-    )
-
-
-def schedule_off(workflow: str, state: str) -> str:
-    """The forge says that the scheduled workflow does not run."""
-    return _notice(
-        f"the schedule of {workflow} is switched off ({state})",
-        "No run will start by itself until it is switched on again.",
-        f"next: switch {workflow} on in the forge, then publisher doctor",
-    )
+def headline(about: str, code: str) -> str:
+    return HEADLINES.get(code, "{about}").format(about=about)
 
 
 def _notice(*lines: str) -> str:

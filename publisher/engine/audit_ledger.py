@@ -36,11 +36,13 @@ CLOCKS_APART = timedelta(minutes=2)
 
 _CLAIMS = frozenset({EventType.EPOCH, EventType.CLAIMED, EventType.RENEWED, EventType.RELEASED})
 _CONTROLS = frozenset({EventType.PAUSED, EventType.RESUMED, EventType.SKIPPED})
+_WATCH = frozenset({EventType.ALARM_RAISED, EventType.ALARM_CLEARED})
 _BASELINE = frozenset({EventType.BASELINE, EventType.REPAIRED})
-_PLAN = frozenset(EventType) - _CLAIMS - _CONTROLS - {EventType.BASELINE}
+_PLAN = frozenset(EventType) - _CLAIMS - _CONTROLS - _WATCH - {EventType.BASELINE}
 _SITE_FILES = (
     (re.compile(r"[^/]+/claims/[0-9]{4}", re.ASCII), _CLAIMS),
     (re.compile(r"[^/]+/controls", re.ASCII), _CONTROLS),
+    (re.compile(r"[^/]+/watch", re.ASCII), _WATCH),
     (re.compile(r"[^/]+/baseline/[0-9]{4,}", re.ASCII), _BASELINE),
 )
 

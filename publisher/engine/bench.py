@@ -103,6 +103,9 @@ class RunBench:
     def channel(self, name: str) -> Channel:
         return self._doors.channel(self.site, name)
 
+    def recorded_in(self) -> str:
+        return self.reads.last_change(self.tips.state, f"ledger/{self.plan.path}.jsonl")
+
     def keep(self, data: bytes) -> str:
         return self._doors.records.keep(data)
 

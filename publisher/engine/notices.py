@@ -30,7 +30,7 @@ def speak(doors: Doors, journal: Journal, outcome: SiteOutcome) -> None:
         journal.require_claim()
     for plan, notice, text in news:
         try:
-            doors.alerts.say(f"{plan}/{notice}", text)
+            doors.alerts.say(f"{plan}/{notice}", text, thread=plan, over=notice.startswith("recovered:"))
         except Refusal as silent:
             # A notice that nobody got is not recorded, so that the next run says it; the run itself goes on.
             doors.progress(f"a notice about {plan} was not delivered [{silent.code}]")

@@ -2,8 +2,10 @@
 
 Rules:
 * where a deploy intent is open, the target's fence is raised before looking, so that what is seen stays true;
-* seen live: it happened, and is recorded as seen; base still live on a fenced target: it did not happen, and the intent closes;
-* anything else live, or a target that cannot be fenced, is a person's to settle;
+* a target that cannot be fenced is asked what became of the switch; while it is under way, nothing is recorded;
+* seen live: it happened, and is recorded as seen; base still live on a fenced target, or on one that says that the switch came to
+  nothing: it did not happen, and the intent closes;
+* anything else live, or a switch that may still land, is a person's to settle;
 * a look alone never changes anything.
 """
 
@@ -31,6 +33,9 @@ def close_intent(bench: RunBench) -> str:
     if bench.target.can_fence:
         bench.progress("raising the fence at the target")
         bench.target.raise_fence(bench.fence)
+        over = True
+    else:
+        over = bench.target.came_to_nothing(intent.release, record=bench.recorded_in())
     live = bench.target.look()
     subject = f"{bench.site.id} {bench.plan.day}"
     if live.release == intent.release:
@@ -38,16 +43,16 @@ def close_intent(bench: RunBench) -> str:
         bench.note(EventType.DEPLOYED, **fields)
         bench.commit(f"{subject}: release {short(intent.release)} was seen live", fact=True)
         return "deployed"
-    if live.release == intent.base and bench.target.can_fence:
+    if live.release == intent.base and over:
         bench.note(EventType.DEPLOY_CLOSED, deployment=intent.deployment, why="not-switched")
         bench.commit(f"{subject}: the deploy of {short(intent.release)} had not happened", fact=True)
         return "reconciled"
-    return _not_ours(bench, intent, live.release)
+    return _not_ours(bench, intent, live.release, over)
 
 
-def _not_ours(bench: RunBench, intent: Intent, found: str) -> str:
-    """Neither the release nor, on a fenced target, its base: recorded as unknown, and a person's to settle."""
-    code = "foreign-live" if bench.target.can_fence else "not-seen"
+def _not_ours(bench: RunBench, intent: Intent, found: str, over: bool) -> str:
+    """Neither the release nor, where no late switch can come, its base: recorded as unknown, and a person's to settle."""
+    code = "foreign-live" if over else "not-seen"
     bench.note(EventType.UNKNOWN, step=deploy_step(bench.history.kind), code=code, found=found)
     bench.commit(f"{bench.site.id} {bench.plan.day}: the deploy's outcome is not known ({code})", fact=True)
     settle = f'publisher settle {bench.plan.path} {deploy_step(bench.history.kind)} --did-not --reason "…"'

@@ -44,11 +44,11 @@ def render_plan(doors: ReadingDoors, view: SiteView, plan_view: PlanView, folder
             reads=doors.store, builder=doors.builder, site=view.site.id, scratch=Path(scratch), progress=doors.progress
         )
         presentation = _presentation(view, plan, assembler, commit)
-        request = assembler.request(after(view.production.content, _without_texts(plan)), presentation)
+        request = assembler.request(after(view.production.content, without_texts(plan)), presentation)
         articles = {article.id: article for article in request.articles}
         for planned in plan.articles:
             draft = doors.store.draft(commit, planned.source)
-            articles[planned.id] = _article(doors.builder, plan, planned, draft, articles.get(planned.id))
+            articles[planned.id] = public_article(doors.builder, plan, planned, draft, articles.get(planned.id))
         made = tempfile.mkdtemp(dir=scratch)
         doors.builder.build(replace(request, articles=tuple(articles.values())), made)
         shutil.copytree(made, folder, dirs_exist_ok=True)
@@ -61,7 +61,7 @@ def _presentation(view: SiteView, plan: Plan, assembler: ReleaseAssembler, commi
     return Presentation(**live) if live else assembler.presentation_at(commit)
 
 
-def _without_texts(plan: Plan) -> Prepared:
+def without_texts(plan: Plan) -> Prepared:
     """What the plan changes beside its texts, whose public form is made here and not read from a record."""
     return Prepared(
         payload=plan.payload, hides=plan.hides,
@@ -70,7 +70,7 @@ def _without_texts(plan: Plan) -> Prepared:
     )  # fmt: skip
 
 
-def _article(
+def public_article(
     builder: SiteBuilder, plan: Plan, planned: PlannedArticle, draft: Draft, known: PublicArticle | None
 ) -> PublicArticle:
     """The public form as it would be written, read back: what a reader would get."""

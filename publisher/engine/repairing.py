@@ -17,7 +17,7 @@ from publisher.engine.journal import Journal
 from publisher.engine.restoring import live_presentation
 from publisher.engine.running import require_clock, require_ledger
 from publisher.engine.site_view import SiteView, load
-from publisher.errors import NeedsPerson, StoppedForSafety
+from publisher.errors import NeedsPerson, Refusal, StoppedForSafety
 from publisher.ports import Live, Tips
 
 
@@ -51,8 +51,13 @@ def repair(doors: Doors, site: str, reason: str) -> str:
             Decision(plan=last.plan, act=Act.NONE, who=Who.PERSON, code="repair", what=reason), nonce=doors.new_nonce()
         )
         if not target.joins_ledger:
-            target.store(release)
-            target.switch(release, base=found.release, fence=fence)
+            try:
+                target.store(release, base=found.release, fence=fence)
+            except Refusal:
+                # Nothing was set going, so the claim need not run out before anybody tries again.
+                _give_up(journal, last.plan, reason)
+                raise
+            target.switch(release, base=found.release, fence=fence, record=journal.view.tips.state)
         fields = {"release": release.id, "found": found.release, "reason": reason}
         journal.note(last.plan, EventType.REPAIRED, fields)
         journal.release_claim()
@@ -60,6 +65,12 @@ def repair(doors: Doors, site: str, reason: str) -> str:
         closing = Decision(plan=last.plan, who=Who.PERSON, code="repair", what=reason)
         journal.commit(f"{site}: put release {short(release.id)} back", decision=closing, joined=joined, fact=True)
     return release.id
+
+
+def _give_up(journal: Journal, plan: str, reason: str) -> None:
+    journal.release_claim()
+    closing = Decision(plan=plan, who=Who.PERSON, code="repair", what=reason)
+    journal.commit(f"{journal.view.site.id}: not put back", decision=closing, fact=True)
 
 
 def _require_settled(view: SiteView) -> None:

@@ -9,6 +9,7 @@ from publisher.domain.lines import Step
 from publisher.domain.plan import Kind
 from publisher.engine.bench import Doors
 from publisher.engine.deciding import standing_plan
+from publisher.engine.describing import describe_gate
 from publisher.engine.site_view import PlanView, SiteView
 from publisher.errors import NeedsPerson
 
@@ -24,7 +25,8 @@ def open_gate(doors: Doors, view: SiteView, gate: GateFile) -> int:
     """Opens the request of a gate file; the same file asked for twice is one request."""
     files = {f"plans/{gate.path}.yaml": doors.render(gate.data)}
     title = f"{gate.site}: {gate.gate} for {gate.plan}"
-    return doors.requests.open(view.tips, files, title, marker=f"{gate.path}@{gate.payload}")
+    body = describe_gate(doors.reads, view, gate)
+    return doors.requests.open(view.tips, files, title, marker=f"{gate.path}@{gate.payload}", body=body)
 
 
 def fields_of(gate: GateFile, request: int) -> dict[str, object]:

@@ -175,6 +175,8 @@ WORDS: dict[EventType, Callable[[_Fields], str]] = {
     EventType.PAUSED: lambda f: f"paused the site{f.reason()}",
     EventType.RESUMED: lambda f: f"resumed the site{f.reason()}",
     EventType.SKIPPED: lambda f: f"skipped {f['date']}{f.reason()}",
+    EventType.ALARM_RAISED: lambda f: f"raised the alarm {f['alarm']}",
+    EventType.ALARM_CLEARED: lambda f: f"the alarm {f['alarm']} is over",
     EventType.BASELINE: lambda f: f"recorded {f.count('puts')} public articles as the baseline ({f['why']})",
     EventType.RESTORED: lambda f: f"found public by a restore, in release {f.short('release')}",
     EventType.APPROVED: _approved,

@@ -15,15 +15,12 @@ from datetime import datetime
 from pathlib import Path
 
 from publisher.domain.approval import ApprovalRules, Signer
-from publisher.errors import Bug, ComeBackLater, NeedsPerson
+from publisher.errors import ComeBackLater, NeedsPerson
 from publisher.forge.closings import LARGEST_NUMBER
-from publisher.forge.incoming import incoming, is_ours, straight_line
-from publisher.forge.reasons import Unproven
+from publisher.forge.proposals import is_marked, line_of, message_of, require_proposable, still_fits
 from publisher.forge.request_branches import REQUESTS, RequestBranches, numbers_in, own_signer
 from publisher.forge.signed_git import SignedGit
-from publisher.ports import CommitFacts, GitWrites, Tips
-
-MARKER = "Marker: "
+from publisher.ports import GitWrites, Tips
 
 
 class Opener:
@@ -44,16 +41,16 @@ class Opener:
         key, me = own_signer(self._git, self._key, rules)
         if not me.may_commit:
             raise NeedsPerson("not-entitled", "approval.yaml does not permit this key to sign commits", next="publisher doctor")
-        if not files or not all(is_ours(path) for path in files):
-            raise Bug("request-touches-more", "a request is about plans and approval.yaml")
-        if self._same(tips.default, files) == set(files):
-            raise ComeBackLater("nothing-to-propose", "the default branch has these files already", next="publisher status")
+        require_proposable(self._git, tips.default, files)
         number, head = self._own(tips, marker, me, rules)
-        if head and (self._is_touched_by_others(tips, head, me, rules) or self._still_fits(tips, head, files)):
+        if head and (
+            self._is_touched_by_others(tips, head, me, rules)
+            or still_fits(self._git, self._forge.trees, tips.default, head, files)
+        ):
             return number
         number = number or self._next_number(tips)
         commit = self._git.compose(
-            parents=[tips.default], base_tree=tips.default, changes=dict(files), message=_message(title, marker),
+            parents=[tips.default], base_tree=tips.default, changes=dict(files), message=message_of(title, marker),
             author=me.principal, email=me.principal, at=self._clock(), signing_key=key,
         )  # fmt: skip
         if self._branches.put(commit, f"{REQUESTS}{number}", head) != commit:
@@ -80,41 +77,13 @@ class Opener:
     def _own(self, tips: Tips, marker: str, me: Signer, rules: ApprovalRules) -> tuple[int, str]:
         """(number, head) of my open request with this marker, or (0, "")."""
         for request in reversed(self._forge.open_requests(tips)):
-            for commit in self._line(tips, request.head):
-                if _marked(commit, marker) and self._git.commit_signer(commit.oid, rules.allowed("git")) == me.principal:
+            for commit in line_of(self._git, tips.default, request.head):
+                if is_marked(commit, marker) and self._git.commit_signer(commit.oid, rules.allowed("git")) == me.principal:
                     return request.number, request.head
         return 0, ""
 
-    def _line(self, tips: Tips, head: str) -> tuple[CommitFacts, ...]:
-        try:
-            return straight_line(self._git, tips.default, head)
-        except Unproven:
-            return ()
-
     def _is_touched_by_others(self, tips: Tips, head: str, me: Signer, rules: ApprovalRules) -> bool:
         allowed = rules.allowed("git")
-        return any(self._git.commit_signer(commit.oid, allowed) != me.principal for commit in self._line(tips, head))
-
-    def _still_fits(self, tips: Tips, head: str, files: Mapping[str, bytes]) -> bool:
-        """Whether a request brings exactly these files and can still be merged."""
-        try:
-            request = incoming(self._git, self._forge.trees, tips.default, head)
-        except Unproven:
-            return False
-        trees = self._forge.trees
-        fresh = all(trees.entry(tips.default, path) == trees.entry(request.base, path) for path in files)
-        return fresh and set(request.files) <= set(files) and self._same(head, files) == set(files)
-
-    def _same(self, commit: str, files: Mapping[str, bytes]) -> set[str]:
-        """Those of ``files`` that a commit holds with the same bytes."""
-        ids = self._git.blob_ids(commit, sorted(files))
-        texts = self._git.blobs(ids.values())
-        return {path for path, oid in ids.items() if texts[oid] == files[path]}
-
-
-def _message(title: str, marker: str) -> str:
-    return f"{' '.join(title.split())}\n\n{MARKER}{' '.join(marker.split())}\n"
-
-
-def _marked(commit: CommitFacts, marker: str) -> bool:
-    return f"{MARKER}{' '.join(marker.split())}" in commit.message.split("\n")
+        return any(
+            self._git.commit_signer(commit.oid, allowed) != me.principal for commit in line_of(self._git, tips.default, head)
+        )

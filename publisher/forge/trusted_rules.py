@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
-from publisher.domain.approval import ApprovalRules, Subject
-from publisher.errors import ComeBackLater, NeedsPerson, Refusal, StoppedForSafety
+from publisher.domain.approval import Approval, ApprovalRules, Subject
+from publisher.errors import NeedsPerson, Refusal, StoppedForSafety
 from publisher.forge.incoming import RULES_PATH
-from publisher.forge.merges import MergeJudge, PayloadOf
+from publisher.forge.merges import PayloadOf
 from publisher.forge.reasons import Unproven
 from publisher.ports import GitReads
 
@@ -24,6 +25,13 @@ ParseRules = Callable[[bytes, str], ApprovalRules]
 """(bytes, name for messages) → rules as written; raises ``InputProblem``."""
 
 ALL = 1_000_000
+
+
+class Judge(Protocol):
+    """What a forge makes of one commit of the default branch."""
+
+    def judge(self, oid: str, subject: Subject, rules: ApprovalRules) -> Approval:
+        """The approval that the commit proves for ``subject`` under ``rules``. Raises ``Unproven``."""
 
 
 def require_pinned(root: str, pinned: str) -> None:
@@ -39,7 +47,7 @@ class TrustedRules:
     """The rules in force, found again from the first-parent chain and remembered per commit."""
 
     def __init__(
-        self, git: GitReads, judge: MergeJudge, *, parse_rules: ParseRules, payload_of: PayloadOf, pinned_root: str
+        self, git: GitReads, judge: Judge, *, parse_rules: ParseRules, payload_of: PayloadOf, pinned_root: str
     ) -> None:
         self._git = git
         self._judge = judge
@@ -70,15 +78,18 @@ class TrustedRules:
 
     def _next(self, change: str, rules: ApprovalRules) -> ApprovalRules:
         """The rules after one more change of the file."""
+        data = self._git.blob_at(change, RULES_PATH) or b""
+        ignored = replace(rules, ignored=(*rules.ignored, change))
         try:
-            data = self._git.blob_at(change, RULES_PATH) or b""
             payload, revision = self._payload_of(RULES_PATH, data)
+            following = self._parse(data, RULES_PATH)
+        except Refusal:
+            return ignored
+        try:
             self._judge.judge(change, Subject(path=RULES_PATH, payload=payload, revision=revision), rules)
-            return replace(self._parse(data, RULES_PATH), commit=change, root=rules.root, ignored=())
-        except (Unproven, Refusal) as problem:
-            if isinstance(problem, (StoppedForSafety, ComeBackLater)):
-                raise  # git itself could not answer: that says nothing about the change
-            return replace(rules, ignored=(*rules.ignored, change))
+        except Unproven:  # a refusal is another thing: git or a host could not answer, which says nothing of the change
+            return ignored
+        return replace(following, commit=change, root=rules.root, ignored=())
 
     def _leave_out_undone(self, commit: str, rules: ApprovalRules) -> ApprovalRules:
         """Unapproved changes that were taken back again are nothing to report."""

@@ -26,6 +26,7 @@ from typing import NamedTuple, cast
 
 from publisher.errors import Bug, ComeBackLater, InputProblem, NeedsPerson, StoppedForSafety
 from publisher.gitstore import clone_files, git_objects, local_config, ssh_signatures
+from publisher.gitstore.deploy_keys import DeployKeys
 from publisher.gitstore.git_objects import CommitInfo, FileChange, NewObject, TreeEntry, check_ref, is_oid
 
 GRACE = 2.0
@@ -50,6 +51,7 @@ class Git:
         self._common = clone_files.common_dir_of(self._git_dir)
         self._limit = limit
         self._objects = objects
+        self._keys = DeployKeys()
 
     @classmethod
     def find(cls, start: Path) -> Git:
@@ -290,6 +292,10 @@ class Git:
 
     # --- the remote ---------------------------------------------------------------------------------------------------------
 
+    def use_key(self, remote: str, name: str) -> None:
+        """``remote``, an ssh URL, is talked to with the private key in the environment variable ``name`` from now on."""
+        self._keys.use(remote, name)
+
     def fetch(self, remote: str, refspecs: Sequence[str]) -> None:
         """Fetches exactly ``refspecs``; no tags, no FETCH_HEAD, no other tracking ref. ``ComeBackLater`` when it fails."""
         if not refspecs or any(spec.startswith("-") for spec in refspecs):
@@ -299,14 +305,14 @@ class Git:
             "--refmap=", "--upload-pack=git-upload-pack", "--end-of-options",
         )  # fmt: skip
         if self._talk("fetch", remote, (*options, remote, *refspecs)).code != 0:
-            raise self._unreachable()
+            raise self._unreachable(remote)
 
     def remote_refs(self, remote: str, patterns: Sequence[str]) -> dict[str, str]:
         """The remote's refs that match ``patterns`` (``HEAD`` or full names, ``*`` allowed). Else ``ComeBackLater``."""
         options = ("--quiet", "--upload-pack=git-upload-pack", "--end-of-options")
         done = self._talk("ls-remote", remote, (*options, remote, *patterns))
         if done.code != 0:
-            raise self._unreachable()
+            raise self._unreachable(remote)
         rows = [line.split("\t", 1) for line in done.out.decode("utf-8", "replace").splitlines()]
         # Git matches a pattern against the end of a name too: refs/x/refs/heads/main would pass for refs/heads/main.
         # Names ending ^{} are what annotated tags point at, not refs.
@@ -336,7 +342,7 @@ class Git:
 
     def _talk(self, verb: str, remote: str, arguments: Sequence[str]) -> _Done:
         urls = local_config.check_remote(remote, self._settings)
-        env = {}
+        env = self._keys.environment_for(remote)
         config: local_config.Settings = ()
         if any(url.lower().startswith("https://") for url in urls):
             config = self._user_settings(r"^credential\.")
@@ -345,9 +351,11 @@ class Git:
             env["GIT_ALLOW_PROTOCOL"] = local_config.FIXED_ENVIRONMENT["GIT_ALLOW_PROTOCOL"] + ":http"
         return self._run(verb, *arguments, env=env, config=config)
 
-    def _unreachable(self) -> ComeBackLater:
-        hint = ""
-        if self.local_setting("core.sshcommand") and "GIT_SSH_COMMAND" not in os.environ:
+    def _unreachable(self, remote: str) -> ComeBackLater:
+        hint, key = "", self._keys.name_for(remote)
+        if key:
+            hint = f"; or its host key is another than the known one, or it does not take the key in {key}"
+        elif self.local_setting("core.sshcommand") and "GIT_SSH_COMMAND" not in os.environ:
             hint = "; core.sshCommand of .git/config is not used, GIT_SSH_COMMAND is"
         return ComeBackLater(
             "remote-unreachable", f"the remote repository did not give an answer{hint}", next="publisher doctor"
@@ -411,7 +419,7 @@ class Git:
             **local_config.as_environment((*local_config.OVERRIDES, *config)),
             **(env or {}),
         }
-        if "GIT_SSH" not in os.environ:
+        if "GIT_SSH" not in os.environ and "GIT_SSH_COMMAND" not in ours:
             ours["GIT_SSH_COMMAND"] = os.environ.get("GIT_SSH_COMMAND", local_config.DEFAULT_SSH)
         if self._objects:
             ours["GIT_OBJECT_DIRECTORY"] = str(self._objects.absolute())

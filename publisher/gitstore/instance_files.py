@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from publisher.domain import gates, plan
+from publisher.domain.alarms import Limits
 from publisher.domain.approval import ApprovalRules, Approver, Signer
 from publisher.domain.business_calendar import parse_date, parse_duration
 from publisher.domain.fingerprint import payload_hash
@@ -46,9 +47,10 @@ def instance_of(data: bytes, path: str) -> Instance:
         default_branch=values["branches"]["default"],
         state_branch=values["branches"]["state"],
         github=GithubHost(**values["github"]) if "github" in values else None,
-        drafts=Drafts(remote=drafts.get("repository", ""), branch=drafts.get("branch", "")),
+        drafts=Drafts(remote=drafts.get("repository", ""), branch=drafts.get("branch", ""), key=drafts.get("key", "")),
         on_call=tuple(values.get("on_call", ())),
         alerts=_channel("alerts", values["alerts"]) if "alerts" in values else None,
+        watch=Limits(**{name: parse_duration(value) for name, value in values.get("watch", {}).items()}),
         sites=sites,
         **({"lease": parse_duration(values["lease"])} if "lease" in values else {}),
     )

@@ -7,7 +7,8 @@ Rules:
 * a local setting that executes something is overridden (``OVERRIDES``, which beat the files), and so is harmless;
 * a local setting that redirects and cannot be overridden is refused by name (``find_refused``);
 * ``http.<url>.extraheader`` works: CI checkouts keep their token there, some of them in a file that ``includeIf`` names;
-* of the caller's environment only ``KEPT`` variables stay. ``core.sshCommand`` is not used; ``GIT_SSH_COMMAND`` is.
+* of the caller's ``GIT_*`` variables only the ``KEPT`` stay, and no variable that holds a private key does. ``core.sshCommand`` is
+  not used; ``GIT_SSH_COMMAND`` is, except with a remote that has a key of its own (``deploy_keys``).
 """
 
 from __future__ import annotations
@@ -113,9 +114,10 @@ def token_header(urls: Iterable[str], environ: Mapping[str, str]) -> Settings:
     return ((f"http.{server}/.extraheader", ""), (f"http.{server}/.extraheader", f"Authorization: Basic {basic}"))
 
 
-def unwanted(environ: Iterable[str]) -> tuple[str, ...]:
-    """The variables of the caller's environment that must not reach git."""
-    return tuple(sorted(name for name in environ if name.startswith("GIT_") and name not in KEPT))
+def unwanted(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The variables of the caller's environment that must not reach git: its own settings, and private keys."""
+    own = {name for name in environ if name.startswith("GIT_") and name not in KEPT}
+    return tuple(sorted(own | {name for name, value in environ.items() if "PRIVATE KEY-----" in value}))
 
 
 def as_environment(settings: Settings) -> dict[str, str]:

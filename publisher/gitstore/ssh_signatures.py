@@ -32,7 +32,7 @@ def sign(key: Path, namespace: str, data: bytes) -> str:
     assert NAMESPACE.fullmatch(namespace)
     if not key.is_file():
         raise NeedsPerson("signing-key-missing", "the signing key does not exist", next="ssh-keygen -t ed25519")
-    done = _keygen("-Y", "sign", "-f", str(key.absolute()), "-n", namespace, stdin=data)
+    done = keygen("-Y", "sign", "-f", str(key.absolute()), "-n", namespace, stdin=data)
     if done.returncode != 0 or not done.stdout.startswith(_HEAD.encode()):
         raise NeedsPerson("signing-failed", "the signing key could not be used", next="ssh-add the key, if it has a passphrase")
     return done.stdout.decode("ascii")
@@ -49,14 +49,14 @@ def verify(signers: str, namespace: str, data: bytes, signature: str) -> str:
         allowed.write_text(signers, encoding="utf-8")
         armored.write_text(signature, encoding="ascii")
         files = ("-s", str(armored), "-f", str(allowed))
-        found = _keygen("-Y", "find-principals", *files)
+        found = keygen("-Y", "find-principals", *files)
         principals = set(found.stdout.decode("utf-8", "replace").split("\n")) - {""}
         if found.returncode != 0 or len(principals) != 1:
             return ""
         principal = principals.pop()
         if not PRINCIPAL.fullmatch(principal):
             return ""
-        checked = _keygen("-Y", "verify", "-I", principal, "-n", namespace, *files, stdin=data)
+        checked = keygen("-Y", "verify", "-I", principal, "-n", namespace, *files, stdin=data)
         return principal if checked.returncode == 0 else ""
 
 
@@ -83,7 +83,7 @@ def public_key_of(key: Path) -> str:
     if not key.is_file():
         raise NeedsPerson("signing-key-missing", "the signing key does not exist", next="ssh-keygen -t ed25519")
     beside = key if key.suffix == ".pub" else key.with_name(key.name + ".pub")
-    done = None if key.suffix == ".pub" else _keygen("-y", "-f", str(key.absolute()))
+    done = None if key.suffix == ".pub" else keygen("-y", "-f", str(key.absolute()))
     if done is not None and done.returncode == 0:
         text = done.stdout.decode("utf-8", "replace")
     elif beside.is_file():  # a key with a passphrase; its other half lies beside it in the clear
@@ -98,7 +98,7 @@ def public_key_of(key: Path) -> str:
     return f"{words[0]} {words[1]}"
 
 
-def _keygen(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def keygen(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     env = {name: os.environ[name] for name in ("PATH", "HOME", "SSH_AUTH_SOCK", "TMPDIR") if name in os.environ}
     env |= {"LC_ALL": "C", "SSH_ASKPASS_REQUIRE": "never"}
     try:

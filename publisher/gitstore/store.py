@@ -48,11 +48,14 @@ class GitStore:
         run: str = "",
         fetch_into_refs: bool = True,
         host_requests: Callable[[Instance], Mapping[int, str] | None] = lambda instance: None,
+        state_push: Callable[[Instance], tuple[str, str]] = lambda instance: ("", ""),
     ) -> None:
         """``host_requests`` gives number and branch of each open request where a pull-request host numbers them, else None.
+        ``state_push`` gives an ssh URL of the same remote and the variable with the key for it, where records are pushed so.
         ``fetch_into_refs`` False fetches objects only and moves no ref: for a look that must leave the clone as it is."""
         self._into_refs = fetch_into_refs
         self._host_requests = host_requests
+        self._state_push = state_push
         self._git = git
         self._references = references
         self._remote = remote
@@ -93,23 +96,26 @@ class GitStore:
         ]
         return max(0.0, time.time() - max(times)) if times else None
 
-    def refresh(self) -> Tips:
-        """Asks the remote which branches it has, and fetches those that publisher reads."""
+    def refresh(self, *, drafts: bool = True) -> Tips:
+        """Asks the remote which branches it has, and fetches those that publisher reads.
+
+        ``drafts`` False leaves drafts of another repository alone, and their tip "".
+        """
         refs = self._remote_branches()
         for _ in range(MOST_LOOKS):
             try:
-                return self._fetched(refs)
+                return self._fetched(refs, drafts)
             except ComeBackLater:
                 # A request that was decided meanwhile has no branch to fetch any more; then the remote shows other branches now.
                 before, refs = refs, self._remote_branches()
                 if refs == before:
                     raise
-        return self._fetched(refs)
+        return self._fetched(refs, drafts)
 
     def _remote_branches(self) -> Mapping[str, str]:
         return self._git.remote_refs(self._remote, ["HEAD", "refs/heads/*"])
 
-    def _fetched(self, refs: Mapping[str, str]) -> Tips:
+    def _fetched(self, refs: Mapping[str, str], drafts: bool) -> Tips:
         start = refs.get("HEAD") or refs.get("refs/heads/main") or refs.get("refs/heads/master")
         if not start:
             raise InputProblem("empty-remote", "the remote has no branch yet", next="git push")
@@ -126,7 +132,7 @@ class GitStore:
         return Tips(
             default=refs[default],
             state=refs.get(state, ""),
-            drafts=self._fetch_drafts(instance) or refs[default],
+            drafts="" if instance.drafts.remote and not drafts else self._fetch_drafts(instance) or refs[default],
             requests={number: refs[name] for number, name in requests.items()},
             age=0.0,
         )
@@ -154,6 +160,8 @@ class GitStore:
     def _fetch_drafts(self, instance: Instance) -> str:
         if not instance.drafts.remote:
             return ""
+        if instance.drafts.key:
+            self._git.use_key(instance.drafts.remote, instance.drafts.key)
         ref = f"refs/heads/{instance.drafts.branch or 'main'}"
         found = self._git.remote_refs(instance.drafts.remote, [ref]).get(ref, "")
         if not found:
@@ -305,10 +313,18 @@ class GitStore:
         self._require_only_ours(commit, tips)
         branch = self.instance(tips.default).state_branch
         updates = [(commit, f"refs/heads/{branch}", tips.state), *((item.commit, item.ref, item.expected) for item in joined)]
-        self._git.push(self._remote, updates)
+        self._git.push(self._pushed_to(self.instance(tips.default)), updates)
         seen = self.refresh()
         landed = bool(seen.state) and (seen.state == commit or self._git.is_ancestor(commit, seen.state))
         return Landing(landed=landed, tips=seen)
+
+    def _pushed_to(self, instance: Instance) -> str:
+        """Where records go: the remote, or the same repository over ssh with a key of its own. It is read by its own name."""
+        url, key = self._state_push(instance)
+        if not key:
+            return self._remote
+        self._git.use_key(url, key)
+        return url
 
     def _require_only_ours(self, commit: str, tips: Tips) -> None:
         """The last look at what leaves: a record's push carries nothing but ledger lines and public forms."""
@@ -321,7 +337,7 @@ class GitStore:
     def start(self, tips: Tips, branch: str, batch: Batch, at: datetime) -> Tips:
         """Creates a missing state branch with its first records: for ``init`` and ``reconcile --restore`` only."""
         commit = self.compose(replace(tips, state=""), batch, at)
-        self._git.push(self._remote, [(commit, f"refs/heads/{branch}", "")])
+        self._git.push(self._pushed_to(self.instance(tips.default)), [(commit, f"refs/heads/{branch}", "")])
         seen = self.refresh()
         if seen.state != commit:
             raise ComeBackLater("state-branch-raced", "the state branch was created by somebody else", next="publisher status")

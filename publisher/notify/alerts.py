@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from publisher.domain.instance import ChannelSpec
 from publisher.domain.wording import one_line
 from publisher.errors import InputProblem, NeedsPerson
 from publisher.notify.channels import make_channel
+from publisher.notify.github_issue import KIND, GithubIssues
 from publisher.notify.recipients import is_address
-from publisher.ports import Alerts, Channel, Message
+from publisher.ports import Alerts, Channel, HostWrites, Message
 
 ON_CALL = "on-call"
 
@@ -25,7 +26,7 @@ class Notices:
         self._channel = channel
         self._recipients = tuple(recipients)
 
-    def say(self, notice_id: str, text: str) -> None:
+    def say(self, notice_id: str, text: str, *, thread: str = "", over: bool = False) -> None:
         """Tells everybody on call; the first line is the subject.
 
         Being told twice does less harm than not being told: unless somebody was surely reached, ``NeedsPerson``
@@ -47,17 +48,35 @@ class Notices:
 class StderrAlerts:
     """``Alerts`` for a person who watches, and for a CI log."""
 
-    def say(self, notice_id: str, text: str) -> None:
+    def say(self, notice_id: str, text: str, *, thread: str = "", over: bool = False) -> None:
         # Each line has a beginning of ours, so that no line can be a command to the CI's log reader ("::add-mask::").
         for line in text.strip().splitlines():
             sys.stderr.write(f"notice: {one_line(line).replace('##[', '## [')}\n")
         sys.stderr.flush()
 
 
-def make_alerts(spec: ChannelSpec | None, base: Path, secrets: Mapping[str, str], on_call: Sequence[str]) -> Alerts:
-    """The alerts of an instance: its channel, or stderr where none is configured. A file has one line per notice."""
+def no_host() -> HostWrites:
+    raise InputProblem(
+        "alerts-without-host", "alerts as issues need a pull-request host", where="publisher.yaml",
+        next="correct alerts in publisher.yaml",
+    )  # fmt: skip
+
+
+def make_alerts(
+    spec: ChannelSpec | None,
+    base: Path,
+    secrets: Mapping[str, str],
+    on_call: Sequence[str],
+    host: Callable[[], HostWrites] = no_host,
+) -> Alerts:
+    """The alerts of an instance: its channel, or stderr where none is configured. A file has one line per notice.
+
+    ``host`` is the pull-request host, for alerts that are issues; it is asked for when something is said.
+    """
     if spec is None:
         return StderrAlerts()
+    if spec.kind == KIND:
+        return GithubIssues(spec, base, on_call, host)
     channel = make_channel(spec, base, secrets)
     if spec.kind == "file":
         return Notices(channel, (ON_CALL,))

@@ -155,7 +155,7 @@ class DirectoryTarget:
 
     # --- changing -----------------------------------------------------------------------------------------------------
 
-    def store(self, release: Release) -> None:
+    def store(self, release: Release, *, base: str = "", fence: Fence | None = None) -> None:
         """Puts the release beside the live one; see ``ReleaseFolders.store``."""
         require_sound(release)
         with self._prepared():
@@ -167,7 +167,7 @@ class DirectoryTarget:
             require_fence(self._fence(), fence, site=self._site)
             self._write_fence(fence)
 
-    def switch(self, release: Release, *, base: str, fence: Fence) -> None:
+    def switch(self, release: Release, *, base: str, fence: Fence, record: str = "") -> None:
         """Makes a stored release live, from ``base``, under the lock. Repeating it changes nothing but the claim file."""
         require_sound(release)
         with self._prepared(), self._holding():
@@ -183,6 +183,12 @@ class DirectoryTarget:
 
     def joined_update(self, release: Release, *, base: str, fence: Fence) -> BranchUpdate:
         raise Bug("no-joined-update", "a directory target is not part of a push")
+
+    def came_to_nothing(self, release: str, *, record: str) -> bool:
+        raise Bug("fenced-target", "this target is fenced before anybody asks what became of a switch")
+
+    def show(self) -> None:
+        """The link is all there is."""
 
     @contextmanager
     def _prepared(self) -> Iterator[None]:

@@ -4,12 +4,14 @@ Rules (DESIGN.md, section 6):
 * in the same repository the release becomes public in the very push that records it (``joined_update``): a stale actor
   cannot move the ledger, so it cannot move the site either, and no fence of its own is needed;
 * in another repository the fence stands in the claim file; it is raised by a push of its own before anything is judged;
-* every push names the exact commit that was read, and afterwards the remote is read, whatever the push said.
+* every push names the exact commit that was read, and afterwards the remote is read, whatever the push said;
+* a repository that is reached by ssh may have a key of its own, named by the variable that holds it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 
 from publisher.domain.article import Release
@@ -18,7 +20,8 @@ from publisher.domain.fingerprint import short
 from publisher.errors import Bug, ComeBackLater, OutcomeUnknown, Refusal, StoppedForSafety
 from publisher.ports import BranchUpdate, GitWrites, Live
 from publisher.targets.claim_file import ClaimFile, require_base, require_fence
-from publisher.targets.options import Surroundings, branch_ref, read_options, repository_of
+from publisher.targets.options import Surroundings, branch_ref, key_name, read_options, repository_of, wrong_option
+from publisher.targets.pages_builds import PagesBuilds
 from publisher.targets.release_bytes import BuiltFiles, require_sound
 from publisher.targets.site_branch import BranchState, SiteBranch
 
@@ -37,34 +40,47 @@ APART = (
 
 
 class GitBranchTarget:
-    """``ref`` at ``remote``; ``joined`` when that is the repository that holds the ledger. ``now`` dates the commits."""
+    """``ref`` at ``remote``; ``joined`` when that is the repository that holds the ledger. ``now`` dates the commits.
+
+    ``pages`` is asked to build the branch where a push alone does not start that.
+    """
 
     can_fence: bool = True
 
-    def __init__(self, *, git: GitWrites, remote: str, ref: str, joined: bool, site: str, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, *, git: GitWrites, remote: str, ref: str, joined: bool, site: str, now: Callable[[], datetime],
+        pages: PagesBuilds | None = None,
+    ) -> None:  # fmt: skip
         self.joins_ledger: bool = joined
         self.guarantee: str = JOINED if joined else APART
         self._git = git
         self._ref = ref
         self._site = site
         self._now = now
+        self._pages = pages
         self._branch = SiteBranch(git, remote=remote, ref=ref, site=site)
 
     @classmethod
     def from_options(cls, options: object, around: Surroundings) -> GitBranchTarget:
-        """From ``publisher.yaml``: ``branch``, and ``repository`` (a path or URL) unless it is the ledger's own."""
-        chosen = read_options(options, site=around.site, required=("branch",), optional=("repository",))
-        repository = chosen["repository"]
+        """From ``publisher.yaml``: ``branch``, and ``repository`` (a path or URL) unless it is the ledger's own.
+
+        ``key`` names the environment variable with the SSH key for that repository. ``pages: build``, in the ledger's own
+        repository, has GitHub Pages build the branch.
+        """
+        chosen = read_options(options, site=around.site, required=("branch",), optional=("repository", "key", "pages"))
+        remote = repository_of(chosen["repository"], around) if chosen["repository"] else around.state_remote
+        if chosen["key"]:
+            around.git.use_key(remote, key_name(chosen["key"], remote, around))
         return cls(
-            git=around.git, remote=repository_of(repository, around) if repository else around.state_remote,
-            ref=branch_ref(chosen["branch"], around), joined=not repository, site=around.site, now=around.now,
+            git=around.git, remote=remote, ref=branch_ref(chosen["branch"], around), joined=not chosen["repository"],
+            site=around.site, now=around.now, pages=_pages(chosen, around),
         )  # fmt: skip
 
     def look(self) -> Live:
         """What the remote's branch holds, from its blobs."""
         return self._branch.read().live
 
-    def store(self, release: Release) -> None:
+    def store(self, release: Release, *, base: str = "", fence: Fence | None = None) -> None:
         """Puts the release's blobs and tree into the local object store; nothing leaves yet."""
         self._tree(release)
 
@@ -101,7 +117,7 @@ class GitBranchTarget:
         tree = self._branch.tree_of(state.tip)
         return self._branch.extend(state.tip, tree=tree, claim=claim, message=message, at=self._now(), sends=())
 
-    def switch(self, release: Release, *, base: str, fence: Fence) -> None:
+    def switch(self, release: Release, *, base: str, fence: Fence, record: str = "") -> None:
         """One push with the exact lease on what was read. Repeating a switch that is live pushes nothing."""
         if self.joins_ledger:
             raise Bug("joined-switch", "this target is switched by the push that records it; see joined_update")
@@ -139,6 +155,15 @@ class GitBranchTarget:
         commit = self._composed(state, release, base=base, fence=fence)
         return BranchUpdate(ref=self._ref, commit=commit, expected=state.tip)
 
+    def came_to_nothing(self, release: str, *, record: str) -> bool:
+        raise Bug("fenced-target", "this target is fenced before anybody asks what became of a switch")
+
+    def show(self) -> None:
+        """Has the pages host build what the branch holds, where it must be asked."""
+        if self._pages:
+            with suppress(Refusal):
+                self._pages.show(self._branch.tip())
+
     def _judged(self, release: Release, *, base: str, fence: Fence) -> BranchState:
         """The remote's branch, if this fence may move it from this base."""
         state = self._branch.read()
@@ -159,3 +184,14 @@ class GitBranchTarget:
         return ComeBackLater(
             code, f"the remote of {self._site} did not take the push and still holds what it had", next="publisher run"
         )
+
+
+def _pages(chosen: Mapping[str, str], around: Surroundings) -> PagesBuilds | None:
+    if not chosen["pages"]:
+        return None
+    if chosen["pages"] != "build" or chosen["repository"]:
+        raise wrong_option(
+            around.site,
+            "the target option pages is build, for a branch of this repository; a key's or person's push needs none",
+        )
+    return PagesBuilds(around.host, sleep=around.sleep)

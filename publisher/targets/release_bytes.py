@@ -39,13 +39,14 @@ def require_sound(release: Release) -> None:
             "release-inconsistent", "the release's id is not the digest over its files; it was not stored", next="publisher run"
         )
     for path in release.files:
-        if not _is_plain(path):
+        if not is_plain(path):
             raise StoppedForSafety(
                 "release-path", f"the release holds {path!a}, which is not a plain relative path", next="publisher doctor"
             )
 
 
-def _is_plain(path: str) -> bool:
+def is_plain(path: str) -> bool:
+    """Whether a path is relative, stays in its folder, and means the same everywhere."""
     parts = path.split("/")
     return "\0" not in path and "\\" not in path and not any(p in ("", ".", "..") or p.casefold() == ".git" for p in parts)
 

@@ -21,6 +21,7 @@ ONE_LOOK = 10.0
 
 
 def work(bench: Bench) -> None:
+    bench.target.show()
     report, pages = look_until(bench, bench.site.confirm_within.total_seconds())
     if report.verdict is Verdict.CONFIRMED:
         note_confirmed(bench, pages)

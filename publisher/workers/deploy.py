@@ -97,24 +97,30 @@ def _switch_with_record(bench: Bench, release: Release, base: str, number: int) 
 
 def _switch_after_intent(bench: Bench, release: Release, base: str, number: int) -> None:
     bench.progress(f"storing release {short(release.id)}")
-    bench.target.store(release)
+    bench.target.store(release, base=base, fence=bench.fence)
     bench.require_in_time()
     bench.note(EventType.DEPLOY_INTENT, deployment=number, release=release.id, base=base)
     bench.commit(f"{bench.site.id} {bench.plan.day}: prepared, built, about to deploy release {short(release.id)}")
     try:
         bench.require_still_allowed()
     except StoppedForSafety as change:
-        _close(bench, number, change)
+        if change.code in ("plan-changed", "paused", "approval-changed"):
+            _close(bench, number, change.code)
+        raise
     bench.progress(f"switching {bench.site.id} to release {short(release.id)}")
     problem: Refusal | None = None
     try:
-        bench.target.switch(release, base=base, fence=bench.fence)
+        bench.target.switch(release, base=base, fence=bench.fence, record=bench.recorded_in())
     except Refusal as refusal:
         problem = refusal
     live = _look(bench)
     if live and live.release == release.id and live.fence == bench.fence:
         _note_deployed(bench, release, base, number, "switched")
         return
+    if problem and not bench.target.can_fence and not isinstance(problem, OutcomeUnknown):
+        # Without a fence no later run can tell that nothing was set going; this one can, and only now.
+        _close(bench, number, problem.code)
+        raise problem
     if problem and isinstance(problem, StoppedForSafety):
         raise problem
     raise OutcomeUnknown(
@@ -130,12 +136,10 @@ def _look(bench: Bench) -> Live | None:
         return None
 
 
-def _close(bench: Bench, number: int, change: StoppedForSafety) -> None:
-    """A change between intent and switch closes the intent: nothing was set going outside."""
-    if change.code in ("plan-changed", "paused", "approval-changed"):
-        bench.note(EventType.DEPLOY_CLOSED, deployment=number, why=change.code)
-        bench.commit(f"{bench.site.id} {bench.plan.day}: did not deploy ({change.code})", fact=True)
-    raise change
+def _close(bench: Bench, number: int, code: str) -> None:
+    """The intent is closed where nothing was set going outside: a change came before the switch, or the switch was refused."""
+    bench.note(EventType.DEPLOY_CLOSED, deployment=number, why=code)
+    bench.commit(f"{bench.site.id} {bench.plan.day}: did not deploy ({code})", fact=True)
 
 
 def _note_deployed(bench: Bench, release: Release, base: str, number: int, how: str) -> None:

@@ -83,7 +83,7 @@ def test_a_repository_that_is_not_set_up_has_nothing_due_and_is_green(instance: 
     }
     done = instance.publisher("ci", "sites", "--due", "--json", check=0)
     assert json.loads(done.stdout)["sites"] == []
-    assert "[not-set-up]" in done.stderr and "PUBLISHER_ROOT" in (tmp_path / "s").read_text()
+    assert "[not-set-up]" in done.stderr and "PUBLISHER\\_ROOT" in (tmp_path / "s").read_text()
     assert (tmp_path / "out").read_text().splitlines()[1] == "[]"
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from publisher.domain import wording
+from publisher.domain.alarms import Code
 from publisher.domain.instance import ChannelSpec
 from publisher.errors import InputProblem, NeedsPerson
 from publisher.notify.alerts import Notices, StderrAlerts, make_alerts
@@ -115,24 +114,29 @@ def test_titles_stay_on_their_line_and_keep_their_letters() -> None:
 
 
 def test_every_notice_names_its_subject_and_a_next_step() -> None:
-    due = datetime(2026, 12, 1, 9, 0, tzinfo=ZoneInfo("Asia/Hong_Kong"))
-    zone = ZoneInfo("Asia/Hong_Kong")
     notices = [
         wording.stopped(PLAN, "approval-missing", "nobody has approved it", ""),
         NOTICE,
-        wording.unclaimed(PLAN, due, zone),
-        wording.late(PLAN, due, zone, stage="built"),
-        wording.quiet("handbook", 3, PLAN),
-        wording.quiet("handbook", 3, ""),
-        wording.drifted("handbook", ["https://site.example/fences/"]),
-        wording.schedule_off("publish.yml", "disabled_inactivity"),
+        *(wording.alarm(PLAN, str(code), "this is why", "publisher status") for code in Code),
     ]
     for notice in notices:
         lines = notice.splitlines()
         assert len(lines) > 2 and notice.endswith("\n")
-        assert any(name in lines[0] for name in (PLAN, "handbook", "publish.yml"))
+        assert PLAN in lines[0]
         assert lines[-1].startswith("next: ") and len(lines[-1]) > len("next: ")
-    assert "2026-12-01 09:00 HKT (01:00Z)" in wording.unclaimed(PLAN, due, zone)
+
+
+def test_every_alarm_has_a_sentence_of_its_own_for_its_beginning_and_its_end() -> None:
+    assert set(wording.HEADLINES) == set(Code)
+    assert len({wording.headline("blog", code) for code in Code}) == len(Code)
+    for code in Code:
+        assert wording.headline("blog", code) in wording.cleared("blog", code).splitlines()[0]
+        assert wording.cleared("blog", code) != wording.alarm("blog", code, "", "x")
+
+
+def test_an_alarm_lists_its_addresses() -> None:
+    text = wording.alarm("blog", "drifted", "look", "publisher reconcile", ["https://site.example/fences/"])
+    assert text.splitlines()[2:] == ["- https://site.example/fences/", "next: publisher reconcile"]
 
 
 def test_recovery_names_the_release_and_the_addresses_once() -> None:

@@ -18,11 +18,11 @@ from tests.support.stage import DATE, KINDS, Stage, at, effects_of
 
 Stages = Callable[[str], Stage]
 
-PUSH, SEND = "records.publish", "channel.send"
-APART = (PUSH, "target.store", PUSH, "target.switch", PUSH, SEND, SEND, PUSH, PUSH)
+PUSH, SHOW, SEND = "records.publish", "target.show", "channel.send"
+APART = (PUSH, "target.store", PUSH, "target.switch", SHOW, PUSH, SEND, SEND, PUSH, PUSH)
 LINE = {
     "directory": APART,
-    "same-repository": (PUSH, PUSH, PUSH, SEND, SEND, PUSH, PUSH),
+    "same-repository": (PUSH, PUSH, SHOW, PUSH, SEND, SEND, PUSH, PUSH),
     "other-repository": APART,
 }
 """A publication on a quiet day: claim, intent, switch, announcements, end; a target that joins the ledger has no intent."""
@@ -30,9 +30,9 @@ LINE = {
 BASES = {"switched": "kill:after:target.switch:1", "intended": "kill:before:target.switch:1"}
 """Where the run before was killed, for the stories that kill the recovery too."""
 RECOVERY = {
-    "switched": (PUSH, "target.raise_fence", PUSH, PUSH, SEND, SEND, PUSH, "alerts.say", PUSH),
+    "switched": (PUSH, "target.raise_fence", PUSH, SHOW, PUSH, SEND, SEND, PUSH, "alerts.say", PUSH),
     "intended": (
-        PUSH, "target.raise_fence", PUSH, "target.store", PUSH, "target.switch", PUSH, SEND, SEND, PUSH, PUSH,
+        PUSH, "target.raise_fence", PUSH, "target.store", PUSH, "target.switch", SHOW, PUSH, SEND, SEND, PUSH, PUSH,
     ),
 }  # fmt: skip
 RECOVERED_KINDS = {"directory": ("switched", "intended"), "other-repository": ("switched",)}

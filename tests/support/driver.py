@@ -151,7 +151,7 @@ def install() -> None:
             workers=workers,
             records=effects.wrap(made.records, "records", ("publish",)),
             alerts=effects.wrap(made.alerts, "alerts", ("say",)),
-            target=lambda site: effects.wrap(target(site), "target", ("store", "switch", "raise_fence")),
+            target=lambda site: effects.wrap(target(site), "target", ("store", "switch", "raise_fence", "show")),
             staging=lambda site: effects.wrap(staging(site), "staging", ("store", "switch")),
             channel=lambda site, name: effects.wrap(channel(site, name), "channel", ("send",)),
         )

@@ -1,0 +1,112 @@
+"""publisher's own repository as other repositories at GitHub see it: a commit of what is shipped, and what its action installs.
+
+Nothing here needs the network once ``scripts/wheelhouse`` has run, which ``make test`` sees to.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from tests.support import workflow_files
+from tests.support.gitrepos import Repository
+
+ROOT = Path(__file__).resolve().parents[2]
+STUBS = Path(__file__).parent / "stub_actions"
+NAME = "press/publisher"
+PARTS = ("publisher", "scripts", ".github", "action.yml", "requirements-github.lock", "pyproject.toml", "README.md", "LICENSE")
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """``folder/publisher`` holds the copy: its commit has the shipped bytes, its working tree what ``act`` can read."""
+
+    folder: Path
+    commit: str
+
+    @property
+    def path(self) -> Path:
+        return self.folder / "publisher"
+
+    @property
+    def uses(self) -> str:
+        """What a caller names."""
+        return f"{NAME}@{self.commit}"
+
+    def text(self, path: str) -> str:
+        """A file as it is shipped."""
+        return (ROOT / path).read_text("utf-8")
+
+    @cached_property
+    def wheel(self) -> Path:
+        """publisher built as it would be for a package index."""
+        folder = self.folder / "wheel"
+        command = [sys.executable, "-I", "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
+        subprocess.run(command, check=True, env={**os.environ, **pip_environment()}, capture_output=True)
+        (found,) = folder.glob("publisher-*.whl")
+        return found
+
+    @cached_property
+    def local_repositories(self) -> tuple[str, ...]:
+        """``--local-repository`` of act: what each action that a shipped file names is stood in for by."""
+        mapped = {self.uses: self.path}
+        for name, commit in sorted(pinned_actions()):
+            mapped[f"{name}@{commit}"] = self.folder / "stubs" / name.rpartition("/")[2]
+        return tuple(f"{name}={path}" for name, path in mapped.items())
+
+
+def pinned_actions() -> set[tuple[str, str]]:
+    """(owner/name, commit) of every action from elsewhere in the shipped workflows."""
+    found = set()
+    for path in sorted((ROOT / ".github/workflows").glob("*.yml")):
+        for job in workflow_files.read(path.read_text("utf-8"))["jobs"].values():
+            for step in job.get("steps", ()):
+                name, _, commit = step.get("uses", "").partition("@")
+                if commit:
+                    found.add((name, commit))
+    return found
+
+
+def pip_environment() -> dict[str, str]:
+    """Where pip finds everything: nowhere but in the wheelhouse."""
+    subprocess.run([ROOT / "scripts/wheelhouse"], check=True)
+    return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(ROOT / ".venv/wheelhouse"), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+
+
+def python_folder(folder: Path) -> Path:
+    """A folder for PATH whose ``python3`` is the one that made .venv: the wheelhouse is for that version."""
+    made = folder / "bin"
+    made.mkdir(parents=True, exist_ok=True)
+    link = made / "python3"
+    if not link.exists():
+        link.symlink_to(Path(sys._base_executable).resolve())  # type: ignore[attr-defined]
+    return made
+
+
+def ship(folder: Path) -> Shipped:
+    """A commit of this checkout's shipped parts, uncommitted changes included, in ``folder``."""
+    copy = folder / "publisher"
+    copy.mkdir(parents=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *PARTS], cwd=ROOT, check=True, capture_output=True
+    )
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        if (ROOT / name).exists():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, copy / name)
+    made = Repository(copy, "press")
+    made.git("init", "--quiet", "--initial-branch=main")
+    commit = made.commit({}, "What is shipped")
+    for path in (copy / ".github/workflows").glob("*.yml"):
+        path.write_text(workflow_files.runnable(path.read_text("utf-8"), NAME, commit), "utf-8")
+    for stub in STUBS.iterdir():
+        repository = Repository(folder / "stubs" / stub.name)
+        shutil.copytree(stub, repository.path)
+        repository.git("init", "--quiet", "--initial-branch=main")
+        repository.commit({}, "A stand-in")
+    return Shipped(folder, commit)
