@@ -11,7 +11,7 @@ TESTS ?= -n 2 --dist worksteal
 help:
 	@echo "make demo    the whole story in a throw-away instance (about 20 seconds)"
 	@echo "make test    every test            (make test TESTS='tests/domain -x' for some)"
-	@echo "make lint    ruff and mypy"
+	@echo "make lint    ruff, mypy, and what lints GitHub workflows"
 	@echo "make bench   does it stay fast with ten years of history? (some minutes)"
 	@echo "make lock    the lock files anew from pyproject.toml (needs uv)"
 	@echo "make clean   removes .venv and caches"
@@ -28,12 +28,14 @@ demo: $(CORE)
 	@$(PY) -m publisher demo
 
 test: $(DEV)
+	@scripts/wheelhouse
 	@$(PY) -m pytest $(TESTS)
 
 lint: $(DEV)
 	@$(PY) -m ruff check
 	@$(PY) -m ruff format --check
 	@$(PY) -m mypy
+	@scripts/lint-workflows
 
 bench: $(CORE)
 	@for script in bench/*.py; do $(PY) "$$script" || exit 1; done

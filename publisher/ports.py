@@ -7,7 +7,7 @@ sweep wraps exactly these, and fails when a worker causes one that it did not de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -256,6 +256,9 @@ class ReadsRepository(Protocol):
     def last_change(self, commit: str, path: str) -> str:
         """The newest commit on the first-parent chain of ``commit`` that changed ``path``; "" when none did."""
 
+    def recorded_in(self, state: str, path: str, n: int) -> str:
+        """The commit that brought the ``n``-th event of a ledger file; "" when it is not among the newest."""
+
     def plan_before(self, commit: str, path: str) -> Plan | None:
         """A plan as it was before its newest change on the first-parent chain; None where that change added it."""
 
@@ -402,6 +405,10 @@ class ReadsForge(Protocol):
 
 class Requests(Protocol):
     """The writing door of the forge."""
+
+    @property
+    def left_alone(self) -> Collection[int]:
+        """Requests that ``open`` found and did not bring up to date, because somebody reviewed or changed them."""
 
     def open(self, tips: Tips, files: Mapping[str, bytes], title: str, marker: str, body: str = "") -> int:
         """Proposes files for review and returns the request's number. ``marker`` makes a repetition find the same one.
@@ -564,7 +571,8 @@ class Channel(Protocol):
 
 
 class Alerts(Protocol):
-    """Speaks to the people on call. ``thread`` is what several notices are about ("" = this one alone); ``over`` ends it."""
+    """Speaks to the people on call. ``thread`` is what several notices are about ("" = this one alone); ``over`` ends it,
+    with "" as ``text`` without a word."""
 
     def say(self, notice_id: str, text: str, *, thread: str = "", over: bool = False) -> None: ...
 
@@ -622,8 +630,8 @@ class Bench(Protocol):
 
     def channel(self, name: str) -> Channel: ...
 
-    def recorded_in(self) -> str:
-        """The state branch's commit that holds this plan's newest record."""
+    def announced_in(self) -> str:
+        """The state branch's commit that recorded this plan's newest deploy intent; its tip, where there is none."""
 
     def keep(self, data: bytes) -> str:
         """A blob for a text that the journal will record."""

@@ -106,7 +106,7 @@ class Wired:
     @cached_property
     def host(self) -> HostWrites:
         """The pull-request host of forge ``github``."""
-        return self._host_of(self.instance)
+        return self.host_of(self.instance)
 
     @cached_property
     def pages_host(self) -> HostWrites:
@@ -114,7 +114,7 @@ class Wired:
         if not self.environment.get("GITHUB_TOKEN"):
             return self.host
         own = {name: value for name, value in self.environment.items() if name != "PUBLISHER_TOKEN"}
-        return self._host_of(self.instance, own)
+        return self.host_of(self.instance, own)
 
     def state_push(self, instance: Instance) -> tuple[str, str]:
         """The ssh URL that records are pushed to, and the variable with the key for it; ("", "") where no key is set."""
@@ -123,7 +123,8 @@ class Wired:
             return "", ""
         return github.ssh_url(self.environment.get("GITHUB_SERVER_URL", "")), github.state_key
 
-    def _host_of(self, instance: Instance, environment: Mapping[str, str] | None = None) -> HostWrites:
+    def host_of(self, instance: Instance, environment: Mapping[str, str] | None = None) -> HostWrites:
+        """The host that a ``publisher.yaml`` names, wherever that was read."""
         if instance.github is None:
             raise InputProblem(
                 "no-host", "forge git has no pull-request host; this needs forge: github", where="publisher.yaml:1:1",
@@ -237,7 +238,7 @@ class Wired:
     def _alerts_of(self, instance: Instance) -> Alerts:
         from publisher.notify.alerts import make_alerts
 
-        return make_alerts(instance.alerts, self.root, self.environment, instance.on_call, lambda: self._host_of(instance))
+        return make_alerts(instance.alerts, self.root, self.environment, instance.on_call, lambda: self.host_of(instance))
 
     @property
     def heartbeat(self) -> Callable[[], None] | None:

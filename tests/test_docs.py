@@ -11,6 +11,7 @@ import click
 import pytest
 
 from publisher.cli.main import VERBS, cli
+from publisher.domain.alarms import Code
 from publisher.domain.ledger_events import EventType
 from publisher.forge.reasons import REASONS
 from publisher.sitebuilder.theme import PAGES, default_theme
@@ -71,8 +72,18 @@ def test_every_finding_stands_under_audit() -> None:
     require_same(rows(section(STOPS, "What `audit`")), codes.findings())
 
 
+def test_every_alarm_stands_under_watch() -> None:
+    require_same(rows(section(STOPS, "What `watch`")), {str(code) for code in Code})
+
+
 def test_every_examined_thing_stands_under_doctor() -> None:
     require_same(rows(section(STOPS, "What `doctor`")), codes.examined())
+
+
+def test_every_reviewed_thing_stands_under_review() -> None:
+    told = section(STOPS, "What `review`")
+    listed = [code for row in re.findall(r"^\| (`[^|]+) \|", told, re.MULTILINE) for code in re.findall(r"`([^`]+)`", row)]
+    require_same(listed, codes.reviewed())
 
 
 def test_every_outcome_stands_under_announcements() -> None:

@@ -37,22 +37,23 @@ LONGEST = 500
 
 @click.command(
     cls=Verb,
-    examples=('PUBLISHER_DECISION=\'{"decision": "pause", "site": "handbook", "reason": "legal asks"}\' publisher decide',),
+    examples=('publisher decide --form \'{"decision": "pause", "site": "handbook", "reason": "legal asks"}\'',),
 )
+@click.option("--form", envvar=VARIABLE, default="", help=f"The form; {VARIABLE} when absent.")
 @click.pass_context
-def command(context: click.Context) -> int:
-    """Carry out the decision that PUBLISHER_DECISION holds as a JSON object.
+def command(context: click.Context, form: str) -> int:
+    """Carry out a decision that comes as a JSON object.
 
     Fields: decision (pause, resume, skip, retry, settle, cancel), site, plan, date, step, happened (yes or no), reason.
     """
-    form = read_form(os.environ.get(VARIABLE, ""))
+    fields = read_form(form)
     _require_entitled(context)
-    name = form["decision"]
+    name = fields["decision"]
     verb = import_module(f"publisher.cli.{name}").command
     code: int = verb.main(
-        args=arguments_of(form), prog_name=f"publisher {name}", standalone_mode=False, obj=context.find_root().obj
+        args=arguments_of(fields), prog_name=f"publisher {name}", standalone_mode=False, obj=context.find_root().obj
     )
-    about = form["plan"] or form["site"] or form["date"]
+    about = fields["plan"] or fields["site"] or fields["date"]
     ci_report.summary(
         "Decision", ("Decision", "About", "By"),
         [[ci_report.code(name), ci_report.code(about), ci_report.text(os.environ.get("GITHUB_ACTOR", ""))]],
@@ -65,7 +66,7 @@ def read_form(text: str) -> dict[str, str]:
     try:
         data = json.loads(text)
     except ValueError:
-        raise UsageProblem("no-decision", f"{VARIABLE} holds no JSON object", next="publisher decide --help") from None
+        raise UsageProblem("no-decision", "the form is no JSON object", next="publisher decide --help") from None
     if not isinstance(data, dict) or not data.keys() <= FIELDS:
         raise UsageProblem("bad-form", f"the fields are {', '.join(sorted(FIELDS))}", next="publisher decide --help")
     form = {name: _line(name, data.get(name)) for name in FIELDS}

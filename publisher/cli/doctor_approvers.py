@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from publisher.cli.doctor_github import HIDDEN, Seen
+from publisher.cli.doctor_seen import HIDDEN, Seen
 from publisher.engine.examining import Finding, good, problem, warning
 from publisher.errors import EXIT_INPUT
 
@@ -21,16 +21,10 @@ OWNED = {"plans/": "plans/site/daily/2026/2026-01-01.yaml", "approval.yaml": "ap
 """What should have owners, and a path that stands for it."""
 
 
-def look(seen: Seen, root: Path, rules: ApprovalRules | None) -> Iterator[Finding]:
-    if rules is not None:
-        yield from _approvers(seen, rules)
-    yield from owners(root)
-
-
 # --- people -----------------------------------------------------------------------------------------------------------------------
 
 
-def _approvers(seen: Seen, rules: ApprovalRules) -> Iterator[Finding]:
+def look(seen: Seen, rules: ApprovalRules) -> Iterator[Finding]:
     """Each is the account that is meant, a person, and may write; and there are enough of them."""
     able, unseen = [], False
     for approver in rules.approvers:

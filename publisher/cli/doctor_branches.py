@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from publisher.cli.doctor_github import AS_ADMIN, HIDDEN, Seen
+from publisher.cli.doctor_seen import AS_ADMIN, HIDDEN, Seen
 from publisher.engine.examining import Finding, good, problem, warning
 
 if TYPE_CHECKING:
-    from publisher.domain.instance import Instance, Site
+    from publisher.domain.instance import Instance, Site, TargetSpec
 
 CHECK = "publisher/payload"
 KEEPS_OUT = (
@@ -23,6 +23,8 @@ WHO = {
     "EnterpriseOwner": "the enterprise's owners",
 }  # fmt: skip
 RULES = "Settings, Rules"
+MOST_BRANCHES = 20
+"""Branches of sites that one examination asks about."""
 
 
 @dataclass(kw_only=True)
@@ -48,16 +50,26 @@ def look(seen: Seen, instance: Instance, sites: Sequence[Site]) -> Iterator[Find
         yield from _default(default)
     if state:
         yield from _ledger(state, apart=state is not default)
-    own = sorted({site.target.options["branch"] for site in sites if shows_own_branch(site)})
-    for branch in (state, *(_branch(seen, name) for name in own)):
-        if branch:
+    names = own_branches(sites)
+    looked = [branch for branch in (state, *(_branch(seen, name) for name in names[:MOST_BRANCHES])) if branch]
+    yield from _free(seen, [branch for branch in looked if not branch.barred and not branch.classic])
+    for branch in looked:
+        if branch.barred or branch.classic:
             yield from _pushes(seen, instance, branch)
+    if names[MOST_BRANCHES:]:
+        more = f"{len(names) - MOST_BRANCHES} more branches of sites were not looked at"
+        yield warning("pushes", more, next="publisher doctor --site NAME", code="branches-not-seen")
     yield from _pages(seen, instance, sites)
 
 
-def shows_own_branch(site: Site) -> bool:
-    """Whether the site is a branch of this repository."""
-    return site.target.kind == "git-branch" and not site.target.options.get("repository")
+def own_branches(sites: Sequence[Site]) -> list[str]:
+    """The branches of this repository that are sites, or show what a gate is about."""
+    specs = [spec for site in sites for spec in (site.target, site.staging) if spec]
+    return sorted({str(spec.options["branch"]) for spec in specs if is_own_branch(spec)})
+
+
+def is_own_branch(spec: TargetSpec) -> bool:
+    return spec.kind == "git-branch" and not spec.options.get("repository")
 
 
 def _branch(seen: Seen, name: str) -> Branch | None:
@@ -136,7 +148,10 @@ def _ledger(branch: Branch, *, apart: bool) -> Iterator[Finding]:
     wanted = {"deletion": "deleted", "non_fast_forward": "rewritten", **({"update": "written to"} if apart else {})}
     missing = [word for rule, word in wanted.items() if rule not in branch.rules]
     if branch.classic:
-        yield warning("ledger", f"{branch.name} is protected by the older kind of rule, which is not looked at here")
+        yield warning(
+            "ledger", f"{branch.name} is protected by the older kind of rule, which is not looked at here",
+            next=f"{RULES}: make a ruleset instead", code="ledger-classic",
+        )  # fmt: skip
     elif missing:
         yield warning(
             "ledger", f"{branch.name}, which holds the ledger, can be {_and(missing)} by whoever may push",
@@ -153,15 +168,17 @@ def _ledger(branch: Branch, *, apart: bool) -> Iterator[Finding]:
 # --- pushes -----------------------------------------------------------------------------------------------------------------------
 
 
+def _free(seen: Seen, branches: Sequence[Branch]) -> Iterator[Finding]:
+    if branches:
+        own = "a GitHub App's token" if seen.app else "the run's own token" if seen.app is False else "the run's token"
+        yield good("pushes", f"{own} may push to {', '.join(branch.name for branch in branches)}: no rule keeps it out")
+
+
 def _pushes(seen: Seen, instance: Instance, branch: Branch) -> Iterator[Finding]:
     """Which way a run's push to this branch goes."""
     about, name = "pushes", branch.name
     if branch.classic:
         yield warning(about, f"whether runs may push to {name} is not seen", next="try: publisher run", code="pushes-unclear")
-        return
-    if not branch.barred:
-        own = "a GitHub App's token" if seen.app else "the run's own token" if seen.app is False else "the run's token"
-        yield good(about, f"{own} may push to {name}: no rule keeps it out")
         return
     rules = f"the rule {branch.barred[0].replace('_', ' ')} of {name} keeps the run's own token out"
     if branch.passers is None:
@@ -213,7 +230,7 @@ def _way_in(branch: Branch) -> str:
 
 def _pages(seen: Seen, instance: Instance, sites: Sequence[Site]) -> Iterator[Finding]:
     """A branch that Pages shows is built after a push of an App or a key, not after one of a run's own token."""
-    branches = {site.target.options["branch"]: site for site in sites if shows_own_branch(site)}
+    branches = {site.target.options["branch"]: site for site in sites if is_own_branch(site.target)}
     uploads = [site for site in sites if site.target.kind == "github-pages"]
     if not branches and not uploads:
         return

@@ -7,9 +7,9 @@ what that token may not see is said once, at the end, and never taken for good.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from publisher.cli.doctor_seen import AS_ADMIN, HIDDEN, Seen
 from publisher.engine.examining import Finding, found, good, problem, refused, warning
 from publisher.errors import EXIT_INPUT, EXIT_SAFETY, NeedsPerson, Refusal
 
@@ -17,63 +17,11 @@ if TYPE_CHECKING:
     from publisher.domain.approval import ApprovalRules
     from publisher.domain.instance import GithubHost, Instance, Site
     from publisher.gitstore.workflow_files import Workflows
-    from publisher.ports import HostReads
     from publisher.wiring import Wired
 
 SECTION = "GitHub"
 TOKENS = ("PUBLISHER_TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
 ROLES = {"admin": "administers it", "maintain": "maintains it", "push": "may write", "triage": "may read", "pull": "may read"}
-AS_ADMIN = "the same with an administrator's token in GH_TOKEN"
-HIDDEN = object()
-"""Instead of an answer: this token may not see it."""
-
-
-@dataclass(kw_only=True)
-class Seen:
-    """GitHub's answers, and what they say about how runs work there. None: not known."""
-
-    host: HostReads
-    private: bool | None = None
-    organization: bool = False
-    person: str = ""
-    """The login, where the token is a person's."""
-    role: str = ""
-    variables: dict[str, str] | None = None
-    secrets: frozenset[str] | None = None
-    hidden: list[str] = field(default_factory=list)
-
-    def ask(self, path: str, what: str) -> Any:
-        """A document; ``HIDDEN``, and ``what`` remembered, where the token may not read it."""
-        return self._try(lambda: self.host.get(path), what)
-
-    def list_of(self, path: str, what: str) -> Any:
-        return self._try(lambda: list(self.host.pages(path)), what)
-
-    def _try(self, look: Any, what: str) -> Any:
-        try:
-            return look()
-        except NeedsPerson as refusal:
-            if refusal.code != "host-forbidden":
-                raise
-            return self.unseen(what)
-
-    def unseen(self, what: str) -> object:
-        if what not in self.hidden:
-            self.hidden.append(what)
-        return HIDDEN
-
-    @property
-    def app(self) -> bool | None:
-        """Whether runs act as a GitHub App: the shipped workflows do when this variable is set."""
-        if self.variables is None:
-            return None
-        # An organisation may set it for all of its repositories; that is not seen here.
-        return "PUBLISHER_APP_CLIENT_ID" in self.variables or (None if self.organization else False)
-
-    def has_secret(self, name: str) -> bool | None:
-        if self.secrets is None:
-            return None
-        return name in self.secrets or (None if self.organization else False)
 
 
 def look(wired: Wired, instance: Instance, sites: Sequence[Site], *, root: str, offline: bool) -> Iterator[Finding]:
@@ -81,7 +29,7 @@ def look(wired: Wired, instance: Instance, sites: Sequence[Site], *, root: str, 
 
     ``root`` is the commit with which the approval rules begin, "" when it is not known.
     """
-    from publisher.cli import doctor_schedules, doctor_workflows
+    from publisher.cli import doctor_approvers, doctor_schedules, doctor_workflows
     from publisher.gitstore import workflow_files
 
     flows = workflow_files.read(wired.root)
@@ -95,13 +43,13 @@ def look(wired: Wired, instance: Instance, sites: Sequence[Site], *, root: str, 
             wired.progress(f"asking {instance.github.repository}")
             findings, seen = _asked(wired, instance, sites, flows, root)
             yield from findings
+    if instance.forge == "github":
+        yield from found("CODEOWNERS", lambda: doctor_approvers.owners(wired.root))
     yield from found("workflows", lambda: doctor_workflows.look(instance, sites, flows, seen))
     yield from found("schedule", lambda: doctor_schedules.look(wired, instance, sites, flows, seen))
     if seen and seen.hidden:
-        yield warning(
-            "not seen", f"this token may not see {', '.join(seen.hidden)}",
-            next=AS_ADMIN, code="not-visible",
-        )  # fmt: skip
+        says = f"this token may not see {', '.join(seen.hidden)}"
+        yield warning("not seen", says, next=AS_ADMIN, code="not-visible")
 
 
 def _asked(
@@ -114,19 +62,20 @@ def _asked(
     if not any(wired.environment.get(name, "").strip() for name in TOKENS):
         return [_no_token(wired, instance.github)], None
     findings: list[Finding] = []
+    rules = _rules(wired)
     try:
-        seen = Seen(host=wired.host)
+        seen = Seen(host=wired.host_of(instance))
         findings += _repository(seen, wired, instance)
     except Refusal as refusal:
         return [refused("repository", refusal)], None
     if seen.private is None:
         return findings, None
     for about, part in (
-        ("token", lambda: _token(seen, wired, instance)),
+        ("token", lambda: _token(seen, wired, rules)),
         ("Actions", lambda: _actions(seen)),
         ("variables", lambda: _settings(seen, wired, root)),
         ("branches", lambda: doctor_branches.look(seen, instance, sites)),
-        ("approvers", lambda: doctor_approvers.look(seen, wired.root, _rules(wired))),
+        ("approvers", lambda: doctor_approvers.look(seen, rules) if rules else ()),
         ("workflows", lambda: _states(seen, flows)),
     ):
         findings += found(about, part)
@@ -197,7 +146,7 @@ def _private(name: str, private: bool, wired: Wired, instance: Instance) -> Iter
         )
 
 
-def _token(seen: Seen, wired: Wired, instance: Instance) -> Iterator[Finding]:
+def _token(seen: Seen, wired: Wired, rules: ApprovalRules | None) -> Iterator[Finding]:
     """Whose the token is, as far as it shows."""
     name = next(name for name in TOKENS if wired.environment.get(name, "").strip())
     # GitHub does not tell an App's token who it is; the question is not one of permissions that could be given.
@@ -206,7 +155,6 @@ def _token(seen: Seen, wired: Wired, instance: Instance) -> Iterator[Finding]:
     own = name == "GITHUB_TOKEN" and bool(wired.environment.get("GITHUB_ACTIONS"))
     whose = f"of {seen.person}, who {seen.role}" if seen.person else "of this run" if own else "of a GitHub App"
     yield good("token", f"{name}, {whose}")
-    rules = _rules(wired)
     if name == "PUBLISHER_TOKEN" and seen.person and rules and seen.person in {who.login for who in rules.approvers}:
         yield warning(
             "token", f"requests would be opened as {seen.person}, who could then not approve them",
@@ -226,7 +174,7 @@ def _quietly(seen: Seen, path: str) -> Any:
 
 def _actions(seen: Seen) -> Iterator[Finding]:
     """Whether Actions runs at all."""
-    allowed = seen.ask("actions/permissions", "whether Actions is on")
+    allowed = seen.setting("actions/permissions", "whether Actions is on")
     if isinstance(allowed, dict):
         if allowed.get("enabled"):
             yield good("Actions", "on")
@@ -239,11 +187,11 @@ def _actions(seen: Seen) -> Iterator[Finding]:
 
 def _settings(seen: Seen, wired: Wired, root: str) -> Iterator[Finding]:
     """Variables, the names of secrets, and who may open requests."""
-    variables = seen.list_of("actions/variables", "the repository's variables")
+    variables = seen.settings("actions/variables", "variables", "the repository's variables")
     if variables is not HIDDEN:
         seen.variables = {item["name"]: item["value"] for item in variables}
         yield from _pinned(seen.variables.get("PUBLISHER_ROOT", ""), root)
-    secrets = seen.list_of("actions/secrets", "which secrets there are")
+    secrets = seen.settings("actions/secrets", "secrets", "which secrets there are")
     if secrets is not HIDDEN:
         seen.secrets = frozenset(item["name"] for item in secrets)
     yield from _requests(seen)
@@ -269,7 +217,7 @@ def _requests(seen: Seen) -> Iterator[Finding]:
     if seen.app:
         yield good("requests", "opened by the GitHub App that PUBLISHER_APP_CLIENT_ID names")
         return
-    setting = seen.ask("actions/permissions/workflow", "whether Actions may create pull requests")
+    setting = seen.setting("actions/permissions/workflow", "whether Actions may create pull requests")
     if not isinstance(setting, dict):
         return
     if setting.get("can_approve_pull_request_reviews"):
@@ -288,7 +236,7 @@ def _requests(seen: Seen) -> Iterator[Finding]:
 
 def _states(seen: Seen, flows: Workflows) -> Iterator[Finding]:
     """Whether GitHub knows the workflows, and has them switched on."""
-    listed = seen.list_of("actions/workflows", "whether workflows are switched on")
+    listed = seen.settings("actions/workflows", "workflows", "whether workflows are switched on")
     if listed is HIDDEN:
         return
     states = {item["path"]: item["state"] for item in listed}

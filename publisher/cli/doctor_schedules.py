@@ -13,7 +13,7 @@ from publisher.engine.examining import Finding, good, problem, warning
 from publisher.errors import EXIT_INPUT, EXIT_PERSON, NeedsPerson, Refusal
 
 if TYPE_CHECKING:
-    from publisher.cli.doctor_github import Seen
+    from publisher.cli.doctor_seen import Seen
     from publisher.domain.instance import Instance, Site
     from publisher.domain.policy import Policy
     from publisher.engine.schedules import Cron, Kept

@@ -9,7 +9,7 @@ from publisher.engine.examining import Finding, good, problem, warning
 from publisher.errors import EXIT_INPUT, EXIT_SAFETY
 
 if TYPE_CHECKING:
-    from publisher.cli.doctor_github import Seen
+    from publisher.cli.doctor_seen import Seen
     from publisher.domain.instance import Instance, Site
     from publisher.gitstore.workflow_files import Workflows
     from publisher.gitstore.workflow_reading import Job, Workflow

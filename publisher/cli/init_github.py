@@ -32,7 +32,7 @@ TEMPLATES = Path(__file__).parent / "templates" / "github"
 EDITOR = ".vscode"
 
 FIRST, AGAIN, WATCH = 7, 101, 149
-"""Minutes after the hour of publication: the run, the one for when GitHub dropped it, and the look whether it happened."""
+"""Minutes after the time of publication: the run, the one for when GitHub dropped it, and the look whether it happened."""
 
 LOGIN = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})"
 REPOSITORY = re.compile(rf"{LOGIN}/[A-Za-z0-9._-]{{1,100}}", re.ASCII)
@@ -52,6 +52,8 @@ PERMISSIONS: Mapping[str, Mapping[str, str]] = {
     "decisions": {"contents": "write", "pull-requests": "read", "statuses": "read"},
 }
 """What each workflow grants the one that it calls: as much as that asks for."""
+FOR_PAGES = {"actions": "read", "id-token": "write"}
+"""What pages.yml asks for beside what publish.yml does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,11 +83,13 @@ class GithubAnswers:
 def answers_of(given: Given, remote: str) -> GithubAnswers:
     """Everything but the site. ``remote`` is the URL of the clone's origin, "" without one."""
     uses = _USES.fullmatch(given.uses or USES)
-    if not uses:
+    if not given.uses and not uses:
         raise UsageProblem(
-            "bad-uses" if given.uses else "which-publisher", "the workflows call a publisher by its full commit: --uses OWNER/publisher@COMMIT",
-            next="git ls-remote https://github.com/OWNER/publisher",
+            "which-publisher", "say which publisher the workflows call, by its full commit",
+            next="--uses OWNER/NAME@COMMIT, from: git ls-remote https://github.com/OWNER/NAME",
         )  # fmt: skip
+    if not uses:
+        raise UsageProblem("bad-uses", "--uses is OWNER/NAME@COMMIT with all 40 digits; a version may follow: # v1.2.3")
     if given.site_repository and not REPOSITORY.fullmatch(given.site_repository):
         raise UsageProblem("bad-repository", "--site-repository is OWNER/NAME")
     if given.site_repository and given.target and not given.target.startswith("git-branch:"):
@@ -133,13 +137,21 @@ def completed(given: Given, answers: GithubAnswers, there: Instance | None) -> G
     )  # fmt: skip
 
 
-def placed(site: Answers, answers: GithubAnswers) -> Answers:
-    """The site with its target's remaining options, and a branch of this repository for staging where none was named."""
+def placed(site: Answers, answers: GithubAnswers, there: Instance | None) -> Answers:
+    """The site with its target's remaining options, and a branch of this repository for staging where none was named.
+
+    The first site with a repository of its own gets the deploy key; GitHub takes a key for one repository only, so that the
+    others are written to by a GitHub App.
+    """
     target = dict(site.target)
     if not target:
         return site  # publisher.yaml describes it already
-    if answers.site_repository:
-        target |= {"repository": f"git@{answers.place.host}:{answers.site_repository}.git", "key": DEPLOY_KEY}
+    taken = there is not None and any(one.target.options.get("key") == DEPLOY_KEY for one in there.sites.values())
+    host = answers.place.host
+    if answers.site_repository and taken:
+        target |= {"repository": f"https://{host}/{answers.site_repository}.git"}
+    elif answers.site_repository:
+        target |= {"repository": f"git@{host}:{answers.site_repository}.git", "key": DEPLOY_KEY}
     elif target.get("kind") == "git-branch":
         target |= {"pages": "build"}  # what the run's own token pushes starts no build by itself
     staging = site.staging or {"kind": "git-branch", "branch": f"staging/{site.site}"}
@@ -174,7 +186,7 @@ def files_of(
 
 
 def _workflow(name: str, answers: GithubAnswers, *, pages: bool) -> str:
-    granted = dict(PERMISSIONS[name]) | ({"id-token": "write"} if pages else {})
+    granted = {**PERMISSIONS[name], **(FOR_PAGES if pages else {})}
     repository, commit, version = answers.uses
     called = f"{repository}/.github/workflows/{'pages' if pages else name}.yml@{commit}" + (f" # {version}" if version else "")
     secrets = [

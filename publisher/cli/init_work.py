@@ -64,12 +64,14 @@ class InitWork:
         from publisher.gitstore import working_tree
 
         there = working_tree.read_instance(self.root) if (self.root / working_tree.INSTANCE).exists() else None
+        if not given.github and any((given.repository, given.site_repository, given.approver, given.uses)):
+            raise UsageProblem("needs-github", "--repository, --site-repository, --approver and --uses go with --github")
         if given.github:
             self.github = init_github.answers_of(given, self.git.local_setting("remote.origin.url"))
             given = init_github.completed(given, self.github, there)
         answers = answers_for(given, there, self.root, self.now, asks=self.asks)
         if self.github:
-            answers = init_github.placed(answers, self.github)
+            answers = init_github.placed(answers, self.github, there)
         self.site_id = answers.site
         people = read_people(given.reviewer, given.planner)
         if there is None:

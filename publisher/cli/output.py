@@ -52,13 +52,22 @@ def _escaped(char: str) -> str:
 
 def say(text: object = "", *, bold: bool = False) -> None:
     """One line of data, on stdout."""
-    write(click.style(clean(text), bold=True) + "\n" if bold else clean(text) + "\n")
+    write(click.style(_line(text), bold=True) + "\n" if bold else _line(text) + "\n")
 
 
 def note(text: object) -> None:
     """One line beside the data (a hint, a warning, what comes next), on stderr; none with ``--quiet``."""
     if not is_quiet():
-        write(clean(text) + "\n", err=True)
+        write(_line(text) + "\n", err=True)
+
+
+def _line(text: object) -> str:
+    """A harmless line; in GitHub Actions one that the runner takes for no command either."""
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return clean(text)
+    from publisher.cli.ci_annotations import plain_line
+
+    return plain_line(clean(text))
 
 
 def refused(refusal: Refusal) -> None:

@@ -28,7 +28,8 @@ def propose(wired: Wired, view: SiteView, plans: Sequence[Plan], title: str, *, 
         return {"request": 0, **made}
     body = describe_plans(wired.store, view, plans)
     number = wired.requests.open(view.tips, files, title, marker=marker_of(files), body=body)
-    return {"request": number, "known": number in view.tips.requests, "page": page_of(wired, number), **made}
+    state = {"known": number in view.tips.requests, "left_alone": number in wired.requests.left_alone}
+    return {"request": number, **state, "page": page_of(wired, number), **made}
 
 
 def page_of(wired: Wired, number: int) -> str:
@@ -60,6 +61,8 @@ def tell(made: Mapping[str, Any]) -> None:
             output.say(f"  {article['id']}  {article['url']}")
     if made["request"]:
         state = "is open already" if made.get("known") else "was opened"
+        if made.get("left_alone"):
+            state = "was reviewed or changed by somebody, and stays as it is: it does not hold these payloads"
         output.say(f"request {made['request']} {state}")
         by_command = f"publisher approve {made['request']}   (somebody else, in their own clone)"
         output.note(f"next: {made['page'] or by_command}")
@@ -79,4 +82,9 @@ def summarise(made: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _request(item: Mapping[str, Any]) -> str:
-    return f"#{item['request']}" + (", open already" if item.get("known") else "") if item["request"] else ""
+    if not item["request"]:
+        return ""
+    state = (
+        ", left as somebody reviewed or changed it" if item.get("left_alone") else ", open already" if item.get("known") else ""
+    )
+    return f"#{item['request']}{state}"

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,7 +111,8 @@ class _Job:
             requested = self._requested(tips, self._commit(head, "--head"), number or 0, fork=False, private=None)
         elif number:
             tips = self._look()
-            requested = self._requested(tips, self._fetched(number, ""), number, fork=False, private=None)
+            found = tips.requests.get(number) or self._fetched(number, "")
+            requested = self._requested(tips, found, number, fork=False, private=None)
         elif ci_report.in_actions():
             requested = self._of_event(event_of(self.wired.environment))
         else:
@@ -203,11 +205,12 @@ class _Job:
     def _review(self, requested: Requested) -> Review:
         from publisher.engine.reviewing import review
 
-        found = review(self._doors(), requested, Path(self.folder) if self.folder and not requested.closed else None)
+        found = review(self._doors, requested, Path(self.folder) if self.folder and not requested.closed else None)
         if self.post:
             self._post(found)
         return found
 
+    @cached_property
     def _doors(self) -> ReviewDoors:
         from publisher.engine.review_desk import ReviewDoors
 

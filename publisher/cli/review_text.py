@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST_PLANS = 40
 MOST_FINDINGS = 30
+MOST_NOTES = 200
 LONGEST_STATUS = 140
 HEADS = {Level.PROBLEM: ("PROBLEM", "red"), Level.WARNING: ("WARNING", "yellow"), Level.OK: ("NOTE", "")}
 
@@ -153,7 +154,9 @@ def summarise(review: Review) -> None:
         for gate in review.gates
     ]
     title = f"Review of request {review.number}" if review.number else "Review"
-    notes = [f"**{ci_report.text(headline(review))}**", *(_note(finding) for finding in review.findings)]
+    notes = [f"**{ci_report.text(headline(review))}**", *(_note(finding) for finding in review.findings[:MOST_NOTES])]
+    left = len(review.findings) - MOST_NOTES
+    notes += [f"and {left} more: the log lists them"] if left > 0 else []
     notes += [f"leak scan of {ci_report.code(site.site)}: {ci_report.text(site.says)}" for site in review.sites]
     notes += [f"drafts: {ci_report.text(review.closed)}"] if review.closed else []
     ci_report.summary(title, ("Plan", "Public from", "Revision", "Payload"), rows, notes)

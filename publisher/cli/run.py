@@ -166,10 +166,21 @@ def _exit_code(outcome: SiteOutcome, now: datetime, *, scheduled: bool, named: b
     return worst(codes)
 
 
+def _is_busy(outcome: SiteOutcome) -> bool:
+    from publisher.engine.running import ANOTHERS_TURN
+
+    problems = [outcome.problem, *(item.problem for item in outcome.plans.values())]
+    return any(problem and problem.code in ANOTHERS_TURN for problem in problems)
+
+
 def _plan_code(outcome: SiteOutcome, item: PlanOutcome, now: datetime, *, scheduled: bool, named: bool) -> int:
+    from publisher.engine.deciding import Who
+
     if item.problem:
         return EXIT_OK if scheduled and item.problem.exit_code == EXIT_LATER else item.problem.exit_code
     decision = item.decision
+    if scheduled and decision and decision.who is Who.RUN and _is_busy(outcome):
+        return EXIT_OK  # another run is at work on this site: what looks open is in its hands
     if decision is None or decision.exit_code in (EXIT_OK, EXIT_UNKNOWN):
         return decision.exit_code if decision else EXIT_OK
     view = outcome.view.plans.get(item.plan) if outcome.view else None

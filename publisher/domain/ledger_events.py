@@ -60,7 +60,7 @@ class EventType(StrEnum):
     DEPLOY_INTENT = "deploy-intent"
     DEPLOYED = "deployed"
     DEPLOY_CLOSED = "deploy-closed"
-    """The intent came to nothing, and the target is fenced: ``deployment``, ``why``."""
+    """The intent came to nothing, and nothing of it can come later: ``deployment``, ``why``."""
     UNKNOWN = "unknown"
     """A step's outcome is not known after its deadline; a person settles it: ``step``, ``code``."""
     CONFIRMED = "confirmed"

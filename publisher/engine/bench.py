@@ -103,8 +103,10 @@ class RunBench:
     def channel(self, name: str) -> Channel:
         return self._doors.channel(self.site, name)
 
-    def recorded_in(self) -> str:
-        return self.reads.last_change(self.tips.state, f"ledger/{self.plan.path}.jsonl")
+    def announced_in(self) -> str:
+        events = self._journal.view.events.get(self.plan.path, ())
+        n = next((event.n for event in reversed(events) if event.type is EventType.DEPLOY_INTENT), 0)
+        return self.reads.recorded_in(self.tips.state, self.plan.path, n) if n else self.tips.state
 
     def keep(self, data: bytes) -> str:
         return self._doors.records.keep(data)

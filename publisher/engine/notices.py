@@ -21,6 +21,8 @@ from publisher.errors import Refusal
 
 # What a person did on purpose, or what the clock ends, is no news.
 NO_NEWS = frozenset({"over", "paused", "not-due", "skipped"})
+# Problems that the next run, or the next step of this job, ends: nobody has to hear of them. What lasts, the watch tells.
+PASSING = frozenset({"busy", "remote-unreachable", "artifact-wanted", "deployment-under-way", "not-in-actions"})
 
 
 def speak(doors: Doors, journal: Journal, outcome: SiteOutcome) -> None:
@@ -66,7 +68,7 @@ def _news(view: PlanView, decision: Decision, done: PlanOutcome | None, now: dat
     unknown = history.unknown.code if history.unknown else ""
     if decision.code in NO_NEWS or not _is_due(view, now):
         return "", ""
-    if done and done.problem and done.problem.exit_code > 2 and done.problem.code not in ("busy", "remote-unreachable"):
+    if done and done.problem and done.problem.exit_code > 2 and done.problem.code not in PASSING:
         problem = done.problem
         notice = f"{unknown or problem.code}:{decision.step}:{history.attempt}"
         return notice, stopped(view.path, problem.code, problem.says, problem.next)

@@ -35,7 +35,7 @@ def close_intent(bench: RunBench) -> str:
         bench.target.raise_fence(bench.fence)
         over = True
     else:
-        over = bench.target.came_to_nothing(intent.release, record=bench.recorded_in())
+        over = bench.target.came_to_nothing(intent.release, record=bench.announced_in())
     live = bench.target.look()
     subject = f"{bench.site.id} {bench.plan.day}"
     if live.release == intent.release:

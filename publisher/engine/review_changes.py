@@ -21,13 +21,15 @@ from publisher.ports import GitReads, GitWrites
 
 MOST_FILES = 3000
 """As many as the host itself would list."""
-MOST_FOLDERS = 1500
+MOST_FOLDERS = 4000
 MOST_COMMITS = 5000
 DEEPEST = 50
+MOST_BYTES = 512 * 1024 * 1024
 LARGEST_FILE = 10 * 1024 * 1024
 LONGEST_PATH = 300
 PLAIN_FILE = "100644"
 FOLDER = "040000"
+SUBMODULE = "160000"
 
 _ODD = re.compile(r"[^A-Za-z0-9 _./@+=,~()-]")
 _PLAN_AREAS = ("daily", "changes", "episodes")
@@ -178,17 +180,16 @@ def _too_big(what: str) -> InputProblem:
 
 
 class Trees:
-    """Folders of commits, each read once. Counts what it opens."""
+    """Folders of commits, each read once. Counts what it visits: the same folder can stand in a tree without end."""
 
     def __init__(self, git: GitReads) -> None:
         self._git = git
         self._listings: dict[str, Mapping[str, Entry]] = {}
+        self._visits = 0
 
     def listing(self, oid: str) -> Mapping[str, Entry]:
         """The entries of a tree, or of a commit's tree, by name."""
         if oid not in self._listings:
-            if len(self._listings) >= MOST_FOLDERS:
-                raise _too_big(f"more than {MOST_FOLDERS // 2} changed folders")
             entries = self._git.tree(oid, "", recursive=False)
             self._listings[oid] = {entry.path: Entry(mode=entry.mode, oid=entry.oid) for entry in entries}
         return self._listings[oid]
@@ -214,6 +215,9 @@ class Trees:
 
     def _differing(self, old: str, new: str, above: str) -> Iterator[Changed]:
         """``old`` or ``new`` is "" where that side has no such folder."""
+        self._visits += 1
+        if self._visits > MOST_FOLDERS:
+            raise _too_big(f"more than {MOST_FOLDERS} changed folders")
         if above.count("/") > DEEPEST:
             raise _too_big(f"folders more than {DEEPEST} deep")
         before = self.listing(old) if old else {}
@@ -228,6 +232,14 @@ class Trees:
             was, now = (entry if entry and entry.mode != FOLDER else None for entry in (was, now))
             if was or now:
                 yield Changed(path=f"{above}{name}", old=was, new=now)
+
+
+def require_bounded(git: GitReads, changes: Sequence[Changed]) -> None:
+    """``InputProblem`` for more bytes than a review may have to hold: what compresses well is small only on its way here."""
+    oids = [change.new.oid for change in changes if change.new and change.area in MERGED and change.new.mode != SUBMODULE]
+    sizes = git.sizes(oids)
+    if sum(sizes.get(oid, 0) for oid in oids) > MOST_BYTES:
+        raise _too_big(f"more than {MOST_BYTES // (1024 * 1024)} MiB")
 
 
 # --- what a merge would make -------------------------------------------------------------------------------------------------

@@ -40,6 +40,8 @@ class ReviewDoors:
     builder: SiteBuilder
     clock: Clock
     progress: Progress
+    others: dict[tuple[str, str], tuple[Plan, ...]] = field(default_factory=dict)
+    """The plans of open requests by base and head, for reviews of several requests at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,11 +178,13 @@ class Desk:
         tips = self.requested.tips
         for number, head in sorted(tips.requests.items())[:MOST_OTHERS]:
             if number != self.requested.number and head != self.head and not self.doors.git.is_ancestor(head, self.base):
-                found += [(number, plan) for plan in self._plans_of(head)]
+                if (self.base, head) not in self.doors.others:
+                    self.doors.others[self.base, head] = tuple(self._plans_of(head))
+                found += [(number, plan) for plan in self.doors.others[self.base, head]]
         return tuple(found)
 
     def _plans_of(self, head: str) -> list[Plan]:
-        plans = []
+        plans: list[Plan] = []
         try:
             changes = Trees(self.doors.git).changes(fork_point(self.doors.git, self.base, head), head)
         except InputProblem:

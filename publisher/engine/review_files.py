@@ -59,6 +59,11 @@ def _names(desk: Desk) -> None:
         if twin:
             says = f"some systems take this for {twin}, which publisher reads"
             desk.found.problem("case-twin", change.shown, says, where=f"{change.shown}:1:1", next="git mv it to another name")
+    _twins(desk)
+
+
+def _twins(desk: Desk) -> None:
+    """Plans beside which the merged tree has another spelling of the same name."""
     folders = {above for change in desk.of(Area.PLAN, Area.GATE) if change.new for above in _above(change.path)}
     for folder in sorted(folders):
         for one, other in twins(desk.trees.folder(desk.merged.commit, folder)):

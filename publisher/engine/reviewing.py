@@ -18,7 +18,7 @@ from publisher.domain.gates import GateFile
 from publisher.domain.plan import Plan
 from publisher.domain.shown_payloads import shown_payloads
 from publisher.engine.examining import Finding, Level, summary
-from publisher.engine.review_changes import Area, Changed, Trees, fork_point, merged, shown
+from publisher.engine.review_changes import Area, Changed, Trees, fork_point, merged, require_bounded, shown
 from publisher.engine.review_desk import Desk, Requested, ReviewDoors
 from publisher.engine.review_files import review_files
 from publisher.engine.review_findings import Findings
@@ -158,6 +158,7 @@ def _opened(doors: ReviewDoors, requested: Requested, found: Findings) -> Desk:
     base, head = requested.tips.default, requested.head
     fork = fork_point(doors.git, base, head)
     changes = Trees(doors.git).changes(fork, head)
+    require_bounded(doors.git, changes)
     now = doors.clock.now()
     tree = merged(doors.git, base=base, head=head, fork=fork, changes=changes, now=now)
     return Desk(

@@ -69,6 +69,7 @@ class SiteRun:
             reads=doors.reads, builder=doors.builder, site=site_id, scratch=self._scratch, progress=doors.progress
         )
         self._stopped: set[str] = set()
+        self._left_over: Decision | None = None
         self.outcome = SiteOutcome(site=site_id)
 
     def clean_up(self) -> None:
@@ -144,6 +145,7 @@ class SiteRun:
         self._journal.claim(decision, nonce=self._doors.new_nonce(), notes=notes)
 
     def _perform(self, decision: Decision, outcome: PlanOutcome) -> None:
+        self._push_left_over()
         self._journal.begin()
         if decision.act in (Act.WORK, Act.LOOK_AGAIN):
             self._work(decision, outcome)
@@ -155,6 +157,12 @@ class SiteRun:
             self._request(decision, outcome)
         else:
             self._record(decision, outcome)
+
+    def _push_left_over(self) -> None:
+        """What a plan recorded before it stopped is pushed before another plan's step: that step scans whatever it would push."""
+        if self._left_over and self._journal.fence:
+            stopped, self._left_over = self._left_over, None
+            self._journal.commit(f"{self._site_id}: {stopped.plan} waits", decision=stopped, fact=True)
 
     def _work(self, decision: Decision, outcome: PlanOutcome) -> None:
         history = self._journal.view.plans[decision.plan].history
@@ -238,6 +246,7 @@ class SiteRun:
         history = self._journal.view.plans[decision.plan].history
         transient = isinstance(problem, (ComeBackLater, OutcomeUnknown)) or problem.code in NOT_A_FAILURE
         worked = decision.act in (Act.WORK, Act.LOOK_AGAIN)
+        self._left_over = decision if self._journal.pending else None
         if transient or not worked or history.intent or self._journal.fence is None or history.over:
             return
         step = history.next_step.name if history.next_step else decision.step

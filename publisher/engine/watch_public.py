@@ -64,7 +64,7 @@ def _is_open(view: SiteView) -> bool:
 
 
 def _expected(doors: Doors, view: SiteView) -> tuple[ExpectedPage, ...]:
-    if not view.production.deployments or _is_open(view):
+    if not view.production.deployments:
         return ()
     last = view.production.deployments[-1]
     if not last.confirmed:

@@ -210,8 +210,9 @@ class Round:
         for item in seen.told.values():
             if not item.stands or item.id in standing or item.code not in seen.looked:
                 continue
-            silent = item.by_run or item.about in replaced  # another alarm of the same plan says how it went on
-            if silent or self._said(item.id, f"{item.times}/over", cleared_text(item.about, item.code), over=True):
+            # Another alarm about the same says how it went on: the matter ends without a word of its own.
+            text = "" if item.about in replaced else cleared_text(item.about, item.code)
+            if item.by_run or self._said(item.id, f"{item.times}/over", text, over=True):
                 self._note(seen.site, EventType.ALARM_CLEARED, {"alarm": item.id})
                 self.outcome.cleared.append(item.id)
 

@@ -9,7 +9,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 
@@ -110,7 +110,7 @@ def plan_alarm(facts: SiteFacts, view: PlanView, now: datetime) -> Alarm | None:
 
 def _unreadable(facts: SiteFacts, view: PlanView, decision: Decision, now: datetime) -> Alarm | None:
     problem = view.problem
-    if view.found is not None or not isinstance(problem, Refusal) or problem.exit_code != EXIT_INPUT:
+    if not isinstance(problem, Refusal) or problem.exit_code != EXIT_INPUT:
         return None
     return _alarm(facts, Code.INSTANCE_UNREADABLE, view.path, _told(decision.what, decision.code), decision.command)
 
@@ -123,7 +123,7 @@ def _unknown_open(facts: SiteFacts, view: PlanView, decision: Decision, now: dat
         return None
     code = history.unknown.code if history.unknown else decision.code
     alarm = _alarm(facts, Code.UNKNOWN_OPEN, view.path, _told(decision.what, code), decision.command, parse_instant(begun))
-    return _noticed(alarm, view, lambda notice: notice == code)
+    return _noticed(alarm, view, code)
 
 
 def _claim_stuck(facts: SiteFacts, view: PlanView, decision: Decision, now: datetime) -> Alarm | None:
@@ -141,7 +141,7 @@ def _missed(facts: SiteFacts, view: PlanView, decision: Decision, now: datetime)
         return None
     says = f"{plan.day} passed, and nothing was published for it: {_told(decision.what, decision.code)}"
     alarm = _alarm(facts, Code.MISSED, view.path, says, _again_or_skip(view.path, plan.day, facts.site), plan.publish_at)
-    return _noticed(alarm, view, lambda notice: notice == decision.code)
+    return _noticed(alarm, view, decision.code)
 
 
 def _not_proven(facts: SiteFacts, view: PlanView, decision: Decision, now: datetime) -> Alarm | None:
@@ -149,7 +149,7 @@ def _not_proven(facts: SiteFacts, view: PlanView, decision: Decision, now: datet
     if not merged and decision.code != "approved-too-early":
         return None
     alarm = _alarm(facts, Code.APPROVAL_NOT_PROVEN, view.path, _told(decision.what, decision.code), decision.command)
-    return _noticed(alarm, view, lambda notice: notice == decision.code)
+    return _noticed(alarm, view, decision.code)
 
 
 def _undecided(facts: SiteFacts, view: PlanView, decision: Decision, now: datetime) -> Alarm | None:
@@ -163,7 +163,7 @@ def _undecided(facts: SiteFacts, view: PlanView, decision: Decision, now: dateti
         return None
     says = f"it is due {for_people(plan.publish_at, plan.zone)}, and {_told(decision.what, decision.code)}"
     alarm = _alarm(facts, Code.UNAPPROVED_TOMORROW, view.path, says, decision.command, plan.publish_at)
-    return _noticed(alarm, view, lambda notice: notice == decision.code)
+    return _noticed(alarm, view, decision.code)
 
 
 def _unclaimed(facts: SiteFacts, view: PlanView, decision: Decision, now: datetime) -> Alarm | None:
@@ -194,7 +194,7 @@ def _late(facts: SiteFacts, view: PlanView, decision: Decision, now: datetime) -
     reached = f"it has only been {view.history.stage}" if view.history.stage else "nothing of it is done"
     says = f"due {_when(facts, opens)} and approved; {reached}: {_told(decision.what, decision.code)}"
     alarm = _alarm(facts, Code.LATE, view.path, says, decision.command or f"publisher status {view.path}", opens)
-    return _noticed(alarm, view, lambda notice: notice == decision.code)
+    return _noticed(alarm, view, decision.code)
 
 
 def _opens(view: PlanView) -> datetime:
@@ -209,11 +209,11 @@ def _plan(view: PlanView) -> Plan:
     return plan
 
 
-def _noticed(alarm: Alarm, view: PlanView, same: Callable[[str], bool]) -> Alarm:
-    """Marked as told where a run's own notice of this attempt said the same."""
-    attempt = f":{view.history.attempt}"
-    said = any(notice.endswith(attempt) and same(notice.split(":", 1)[0]) for notice in view.history.notices)
-    return replace(alarm, noticed=True) if said else alarm
+def _noticed(alarm: Alarm, view: PlanView, code: str) -> Alarm:
+    """Marked as told where a run's own notice of this attempt gave the same reason."""
+    attempt = str(view.history.attempt)
+    said = any((notice.split(":")[0], notice.split(":")[-1]) == (code, attempt) for notice in view.history.notices)
+    return replace(alarm, noticed=said)
 
 
 # --- what the policy promises -------------------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ def _without_plan(facts: SiteFacts, policy: Policy, today: date, now: datetime) 
     """Promised dates for which nothing was proposed: told the evening before, and once they passed."""
     before = {today - timedelta(days=number) for number in range(1, LOOK_BACK + 1)}
     for day in sorted(before | set(_standing_dates(facts))):
-        if day < today and _is_empty(facts, policy, day):
+        if _is_empty(facts, policy, day):
             says = f"{day} passed without a plan, though the policy promises {policy.quantity} a day"
             yield _alarm(facts, Code.MISSED, facts.path_of(day), says, _skip(day, facts.site))
     for number in range(min(2, policy.horizon_days)):
@@ -267,7 +267,7 @@ def _without_plan(facts: SiteFacts, policy: Policy, today: date, now: datetime) 
 def _standing_dates(facts: SiteFacts) -> Iterator[date]:
     """Dates of alarms that stand: such a date stays one until a person closes it, however long ago it is."""
     for item in facts.told.values():
-        if item.stands and item.code == Code.MISSED and item.about.startswith(f"{facts.site}/daily/"):
+        if item.stands and item.code == Code.MISSED:
             try:
                 yield parse_date(item.about.rsplit("/", 1)[-1])
             except ValueError:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import islice, takewhile
 
 from publisher.errors import ComeBackLater
 from publisher.forge.github_facts import Listed, Movement, Pull
@@ -158,7 +158,8 @@ class Landings:
             return "merge", (commit,)
         if pull.merge_commit == commit.oid and (movement.kind in MERGES[1:] or movement.before == commit.parents[0]):
             return "squash", (commit,)
-        return "rebase", tuple(self._chain(pull))
+        # Commits that had nothing new on this base are left out by a rebase, so there may be fewer than the request has.
+        return "rebase", tuple(takewhile(lambda one: one.oid != movement.before, self._chain(pull)))
 
     # --- the movement ----------------------------------------------------------------------------------------------------
 

@@ -129,9 +129,10 @@ class GithubReads:
             found = []
             query = {"state": "closed", "base": base, "sort": "updated", "direction": "desc"}
             for item in self._host.pages("pulls", **query):
-                found.append(listed_of(item))
-                if found[-1].updated_at < self._clock() - LONG_AGO:
+                pull = listed_of(item)
+                if pull.updated_at < self._clock() - LONG_AGO:
                     break
+                found.append(pull)
             return tuple(found)
 
         return self._keep(("closed", base), begin)

@@ -71,6 +71,7 @@ class GithubRequests:
         self._heads: dict[int, str] = {}
         """Where requests stand that this process opened or moved, whatever ``tips`` says."""
         self._pages: dict[int, str] = {}
+        self.left_alone: set[int] = set()
         self._account: Mapping[str, Any] | None = None
 
     # --- reading ----------------------------------------------------------------------------------------------------------
@@ -114,6 +115,8 @@ class GithubRequests:
             return own.number
         number = self._brought_by_another(tips, files)
         if number in {pull.number for pull in pulls}:
+            if not still_fits(self._git, self._trees, tips.default, tips.requests[number], files):
+                self.left_alone.add(number)
             return number
         self._require_unraced(tips, pulls, files)
         commit = self._put(tips, files, title, marker, expected=None)
@@ -135,6 +138,7 @@ class GithubRequests:
         if fits and told:
             return
         if not is_as_composed(self._git, self._trees, tips.default, pull.head, marker) or self._pulls.is_reviewed(pull):
+            self.left_alone |= set() if fits else {pull.number}
             return
         if not fits:
             self._heads[pull.number] = self._put(tips, files, title, marker, expected=pull.head)
@@ -174,7 +178,7 @@ class GithubRequests:
                 return commit
             if seen != known:
                 raise _raced("the request's branch was taken meanwhile")
-        raise NeedsPerson(
+        raise ComeBackLater(
             "push-refused", f"the remote does not take {branch_of(marker)}: the token needs contents: write, and no rule may "
             f"close branches below {PREFIX}", next="publisher doctor",
         )  # fmt: skip

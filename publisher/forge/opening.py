@@ -34,6 +34,7 @@ class Opener:
         self._branches = branches
         self._key = key
         self._clock = clock
+        self.left_alone: set[int] = set()
 
     def open(self, tips: Tips, files: Mapping[str, bytes], title: str, marker: str) -> int:
         """The number of the request that proposes exactly ``files``."""
@@ -43,10 +44,9 @@ class Opener:
             raise NeedsPerson("not-entitled", "approval.yaml does not permit this key to sign commits", next="publisher doctor")
         require_proposable(self._git, tips.default, files)
         number, head = self._own(tips, marker, me, rules)
-        if head and (
-            self._is_touched_by_others(tips, head, me, rules)
-            or still_fits(self._git, self._forge.trees, tips.default, head, files)
-        ):
+        fits = bool(head) and still_fits(self._git, self._forge.trees, tips.default, head, files)
+        if fits or (head and self._is_touched_by_others(tips, head, me, rules)):
+            self.left_alone |= set() if fits else {number}
             return number
         number = number or self._next_number(tips)
         commit = self._git.compose(

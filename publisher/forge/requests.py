@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -29,6 +29,10 @@ class SignedGitRequests:
         branches = RequestBranches(git, remote, forge.place.branch)
         self._opener = Opener(git, forge, branches, signing_key, clock)
         self._decider = Decider(git, forge, branches, signing_key)
+
+    @property
+    def left_alone(self) -> Collection[int]:
+        return self._opener.left_alone
 
     def open(self, tips: Tips, files: Mapping[str, bytes], title: str, marker: str, body: str = "") -> int:
         """Proposes files for review and returns the request's number. Nobody shows a ``body`` here."""

@@ -31,6 +31,8 @@ from publisher.ports import Batch, BranchUpdate, Landing, PlanFile, Tips
 REQUESTS = "publisher/requests/"
 DRAFTS_REF = "refs/publisher/drafts"
 MOST_LOOKS = 4
+MOST_RECORDS = 50
+"""Commits that are looked through for the one that brought an event."""
 WRITTEN_BY_PUBLISHER = ("ledger/", "site-src/")
 PLAIN_FILE = "100644"
 
@@ -264,6 +266,15 @@ class GitStore:
     def last_change(self, commit: str, path: str) -> str:
         changes = self._git.first_parent_changes(commit, path)
         return changes[0] if changes else ""
+
+    def recorded_in(self, state: str, path: str, n: int) -> str:
+        file, found = f"ledger/{path}.jsonl", ""
+        changes = self._git.first_parent_changes(state, file, MOST_RECORDS)
+        for commit in changes:
+            if (self._git.blob_at(commit, file) or b"").count(b"\n") < n:
+                return found
+            found = commit
+        return found if len(changes) < MOST_RECORDS else ""
 
     def plan_before(self, commit: str, path: str) -> Plan | None:
         change = self.last_change(commit, f"plans/{path}.yaml")

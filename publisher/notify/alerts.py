@@ -32,6 +32,8 @@ class Notices:
         Being told twice does less harm than not being told: unless somebody was surely reached, ``NeedsPerson``
         (``alert-undelivered``), and the notice is not counted as said.
         """
+        if not text:
+            return  # a matter ends, and there is nothing to say of it
         subject = text.strip().split("\n", 1)[0][:200]
         results = [
             self._channel.send(Message(id=f"{notice_id} to {recipient}", recipient=recipient, subject=subject, text=text))

@@ -51,7 +51,7 @@ class GithubIssues:
             if not over:  # what nobody was told of here needs no end here
                 self._open(host, matter, notice_id, text)
             return
-        if not _stands_in(host, issue, notice_id):
+        if text and not _stands_in(host, issue, notice_id):
             self._comment(host, issue, notice_id, text)
         state = "closed" if over else "open"
         if issue.get("state") != state:

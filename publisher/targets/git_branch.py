@@ -42,14 +42,14 @@ APART = (
 class GitBranchTarget:
     """``ref`` at ``remote``; ``joined`` when that is the repository that holds the ledger. ``now`` dates the commits.
 
-    ``pages`` is asked to build the branch where a push alone does not start that.
+    ``key`` names the variable with the key for it; ``pages`` is asked to build the branch where a push alone does not start that.
     """
 
     can_fence: bool = True
 
     def __init__(
         self, *, git: GitWrites, remote: str, ref: str, joined: bool, site: str, now: Callable[[], datetime],
-        pages: PagesBuilds | None = None,
+        key: str = "", pages: PagesBuilds | None = None,
     ) -> None:  # fmt: skip
         self.joins_ledger: bool = joined
         self.guarantee: str = JOINED if joined else APART
@@ -57,6 +57,7 @@ class GitBranchTarget:
         self._ref = ref
         self._site = site
         self._now = now
+        self._key = key
         self._pages = pages
         self._branch = SiteBranch(git, remote=remote, ref=ref, site=site)
 
@@ -73,7 +74,7 @@ class GitBranchTarget:
             around.git.use_key(remote, key_name(chosen["key"], remote, around))
         return cls(
             git=around.git, remote=remote, ref=branch_ref(chosen["branch"], around), joined=not chosen["repository"],
-            site=around.site, now=around.now, pages=_pages(chosen, around),
+            site=around.site, now=around.now, key=chosen["key"], pages=_pages(chosen, around),
         )  # fmt: skip
 
     def look(self) -> Live:
@@ -181,8 +182,9 @@ class GitBranchTarget:
         return self._branch.extend(state.tip, tree=tree, claim=claim, message=message, at=self._now(), sends=sends)
 
     def _not_taken(self, code: str) -> ComeBackLater:
+        hint = f"; perhaps the key in {self._key} may not write" if self._key else ""
         return ComeBackLater(
-            code, f"the remote of {self._site} did not take the push and still holds what it had", next="publisher run"
+            code, f"the remote of {self._site} did not take the push and still holds what it had{hint}", next="publisher run"
         )
 
 

@@ -48,7 +48,8 @@ class GithubPagesTarget:
 
     guarantee: str = (
         "Deployments are serialised by the claim, and what is live is verified before and after each. GitHub takes no condition with "
-        "a deployment: a stale one that lands late is detected by the next look, and repaired. Pages are cached for 10 minutes."
+        "a deployment: a stale one that lands late is detected by the next look, and repaired by publisher reconcile. Pages are "
+        "cached for 10 minutes."
     )
     joins_ledger: bool = False
     can_fence: bool = False
@@ -134,7 +135,7 @@ class GithubPagesTarget:
         if claim and self._is_uploaded(claim):
             return
         if fence is None:
-            raise Bug("no-fence", "an export names the claim that made it")
+            raise Bug("export-without-claim", "an export names the claim that made it")
         folder = self._folder()
         last = exported(folder, site=self._site)
         if last and last.fence == fence and last.release != release.id:
@@ -163,7 +164,7 @@ class GithubPagesTarget:
         return bool(artifact) and self._deployments.is_artifact(artifact, name=name, run=run)
 
     def raise_fence(self, fence: Fence) -> None:
-        raise Bug("no-fence", "GitHub Pages takes no condition, so nobody can be shut out")
+        raise Bug("cannot-fence", "GitHub Pages takes no condition, so nobody can be shut out")
 
     def switch(self, release: Release, *, base: str, fence: Fence, record: str = "") -> None:
         """Deploys this job's artifact of the release, from ``base``. Repeating a switch that is live deploys nothing."""

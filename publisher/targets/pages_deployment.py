@@ -1,6 +1,6 @@
 """Deployments of GitHub Pages: one is created, and watched until it is over or time is.
 
-What GitHub does, and its documentation does not say (public reports, see docs/decisions/0012):
+What GitHub does, and its documentation does not say (public reports, see docs/decisions/0015):
 * ``pages_build_version`` must be a commit of this repository that was pushed, though it is described as any unique string; anything
   else is answered 404;
 * a version that was deployed before is not deployed again: the answer is success, and nothing changes. So every deployment has a
@@ -26,6 +26,7 @@ WATCHED, WATCHED_UNSEEN = 300.0, 60.0
 """Seconds that a deployment is watched for: most take less than one minute. It is less than a claim's lease. The shorter time is
 for one whose creation was not answered."""
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 15.0
+SETTING = "Settings, Pages: the source is GitHub Actions"
 ENDED_BADLY = ("deployment_failed", "deployment_content_failed", "deployment_cancelled")
 
 
@@ -66,6 +67,7 @@ class Deployments:
             return False
         except NeedsPerson as refusal:
             if refusal.code != "host-refused":
+                refusal.next += f"; {SETTING}" if refusal.code == "host-forbidden" else ""
                 raise
             raise ComeBackLater(
                 "pages-busy", f"GitHub began no deployment of {self._site}; another one may be under way", next="publisher run"

@@ -86,14 +86,15 @@ class PublicSite:
             connections.close()
 
     def _read(self, connections: _Connections, path: str, keep: int, until: float) -> Found | None:
-        for attempt in range(1, TRIES + 1):
+        for attempt in range(TRIES):
+            if attempt:
+                self._sleep(attempt)
+            if time.monotonic() > until:
+                break
             try:
                 return self._ask(connections, path, keep, until)
             except (_NoAnswer, OSError, http.client.HTTPException, ValueError):
                 connections.drop()
-                if attempt == TRIES or time.monotonic() > until:
-                    raise _NoAnswer from None
-                self._sleep(attempt)
         raise _NoAnswer
 
     def _ask(self, connections: _Connections, path: str, keep: int, until: float) -> Found | None:
@@ -110,6 +111,8 @@ class PublicSite:
                 body += piece
             if time.monotonic() > until or size > LARGEST_FILE:
                 raise _NoAnswer
+        if answer.length:  # it ended before its announced length
+            raise _NoAnswer
         if wanted and not encoded:
             return Found(digest=f"sha256:{hashed.hexdigest()}", body=bytes(body) if size <= keep else b"")
         if answer.status in (404, 410):

@@ -110,7 +110,7 @@ def _switch_after_intent(bench: Bench, release: Release, base: str, number: int)
     bench.progress(f"switching {bench.site.id} to release {short(release.id)}")
     problem: Refusal | None = None
     try:
-        bench.target.switch(release, base=base, fence=bench.fence, record=bench.recorded_in())
+        bench.target.switch(release, base=base, fence=bench.fence, record=bench.announced_in())
     except Refusal as refusal:
         problem = refusal
     live = _look(bench)

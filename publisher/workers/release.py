@@ -19,7 +19,7 @@ def build(bench: Bench) -> None:
         if live.release != made.id:
             bench.progress("putting the release on staging")
             bench.staging.store(made, base=live.release, fence=bench.fence)
-            bench.staging.switch(made, base=live.release, fence=bench.fence, record=bench.recorded_in())
+            bench.staging.switch(made, base=live.release, fence=bench.fence, record=bench.announced_in())
     # Recorded last: whoever finds the record finds the release on staging.
     bench.commit(f"{bench.site.id} launch: built release {short(made.id)}")
 

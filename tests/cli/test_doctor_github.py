@@ -97,7 +97,8 @@ class Hosted:
     def doctor(self, *argv: str) -> tuple[Said, Look]:
         """The whole command."""
         said = publisher("doctor", "--json", *argv, at=self.clone.path)
-        return said, Look([item for item in said.data["findings"] if item["section"] == "GitHub"], said.code)
+        listed = [item for item in said.data["findings"] if item.pop("section") == "GitHub"]
+        return said, Look(listed, said.code)
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +115,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GithubInstance]:
             },
             "Workflows",
         )  # fmt: skip
-        editor.push()
+        instance.sim.push_as(instance.people["owner"], "main", "refs/heads/main", folder=editor.path)
         yield instance
 
 
@@ -216,11 +217,11 @@ def test_a_repository_that_is_not_seen(hosted):
     assert hosted.look().coded("repository-not-seen")["level"] == "problem"
 
 
-def test_a_host_that_gives_no_answer_is_later(hosted):
-    hosted.sim.faults.next(f"GET /repos/{hosted.sim.repository}", status=502, times=50)
+def test_a_host_that_asks_to_wait_is_later(hosted):
+    hosted.sim.faults.next(f"GET /repos/{hosted.sim.repository}", kind="secondary")
     look = hosted.look()
     hosted.sim.faults.clear()
-    assert look.coded("host-unreachable")["level"] == "problem" and look.code == 5
+    assert look.coded("host-busy")["level"] == "problem" and look.code == 5
     assert "is served from" in look.says("schedule"), "files are looked at all the same"
 
 
@@ -434,8 +435,8 @@ def test_enough_of_them(hosted):
 
 def test_approval_rules_that_cannot_be_read_are_told_elsewhere(hosted):
     hosted.clone.write({"approval.yaml": "approvals: no\n"})
-    look = hosted.look()
-    assert look.says("approvers") == "" and look.code == 3
+    said, look = hosted.doctor()
+    assert look.says("approvers") == "" and said.code == 3
 
 
 # --- CODEOWNERS -------------------------------------------------------------------------------------------------------------------

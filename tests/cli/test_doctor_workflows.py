@@ -13,15 +13,18 @@ from typing import Any
 import pytest
 
 from publisher.cli import doctor_schedules, doctor_workflows
-from publisher.cli.doctor_github import Seen
-from publisher.domain.instance import ChannelSpec, GithubHost, Instance, Site, TargetSpec
+from publisher.cli.doctor_seen import Seen
+from publisher.domain.instance import ChannelSpec, Drafts, GithubHost, Instance, Site, TargetSpec
 from publisher.engine.examining import Finding, Level
 from publisher.errors import NeedsPerson
 from publisher.gitstore import workflow_files
+from tests.support.command_line import publisher
+from tests.support.gitrepos import Repository, bare
 from tests.support.values import INSTANCE, SITE
 
 SHIPPED = Path(__file__).parents[2] / ".github/workflows"
 WINTER, SUMMER = datetime(2026, 12, 1, 10, 30, tzinfo=UTC), datetime(2026, 7, 1, 10, 30, tzinfo=UTC)
+BRANCH = TargetSpec(kind="git-branch", options={"branch": "gh-pages"})
 ON_GITHUB = replace(INSTANCE, forge="github", github=GithubHost(repository="ann/site"))
 POLICY = 'version: 1\nquantity: 1\nstart: "2026-01-01"\nzone: {zone}\npublish_time: "{time}"\nhorizon_days: 14\n'
 
@@ -37,11 +40,14 @@ class Checkout:
     seen: Seen | None = None
 
     def site(self, name: str = "handbook", zone: str = "Asia/Hong_Kong", time: str = "09:00", **changes: Any) -> None:
-        self.sites.append(replace(SITE, id=name, zone_name=zone, **changes))
+        self.sites.append(replace(SITE, id=name, zone_name=zone, target=BRANCH, **changes))
         path = self.root / f"plans/{name}/policy.yaml"
         path.parent.mkdir(parents=True)
         text = POLICY.format(zone=zone, time=time)
         path.write_text(text if time else text.replace('publish_time: ""\n', ""))
+
+    def target(self, kind: str = "git-branch", **options: str) -> None:
+        self.sites[0] = replace(self.sites[0], target=TargetSpec(kind=kind, options=options))
 
     def edit(self, name: str, old: str, new: str) -> None:
         path = self.root / f".github/workflows/{name}.yml"
@@ -141,6 +147,7 @@ def test_an_unreadable_one_is_told_with_its_place(checkout):
     assert found.level is Level.WARNING and found.where.startswith(".github/workflows/watch.yml:")
 
 
+SET = {"PUBLISHER_PING_URL"}
 CALLERS = {
     "publish": """\
 on:
@@ -234,9 +241,9 @@ def test_named_secrets_and_who_hands_them_on(checkout):
     assert "PUBLISHER_SMTP_PASSWORD, for channel mail of handbook: handed on by pages.yml, publish.yml" in says(
         findings, "secrets"
     )
-    checkout.seen = seen(secrets={"PUBLISHER_SMTP_USER"})
+    checkout.seen = seen(secrets={*SET, "PUBLISHER_SMTP_USER"})
     assert "PUBLISHER_SMTP_PASSWORD" in coded(checkout.workflows(), "secret-not-set").says
-    checkout.seen = seen(secrets={"PUBLISHER_SMTP_USER", "PUBLISHER_SMTP_PASSWORD"})
+    checkout.seen = seen(secrets={*SET, "PUBLISHER_SMTP_USER", "PUBLISHER_SMTP_PASSWORD"})
     assert bad(checkout.workflows()) == [] and says(checkout.workflows(), "secrets").count("; set") == 2
 
 
@@ -251,23 +258,81 @@ def test_a_secret_that_no_workflow_hands_on(checkout):
 
 @pytest.mark.parametrize("repository", ["git@github.com:ann/public.git", "ssh://git@github.com/ann/public.git"])
 def test_a_public_repository_by_key_needs_the_deploy_key(checkout, repository):
-    target = TargetSpec(kind="git-branch", options={"branch": "gh-pages", "repository": repository})
-    checkout.sites[0] = replace(checkout.sites[0], target=target)
-    checkout.seen = seen(secrets=set())
+    checkout.target(branch="gh-pages", repository=repository)
+    assert coded(checkout.workflows(), "target-without-key").next == "key: PUBLISHER_DEPLOY_KEY in the target of handbook"
+    checkout.target(branch="gh-pages", repository=repository, key="PUBLISHER_DEPLOY_KEY")
+    checkout.seen = seen(secrets=SET)
     assert "PUBLISHER_DEPLOY_KEY, for the target of handbook" in coded(checkout.workflows(), "secret-not-set").says
+    checkout.seen = seen(secrets={*SET, "PUBLISHER_DEPLOY_KEY"})
+    assert bad(checkout.workflows()) == []
+
+
+def test_a_repository_elsewhere_by_https(checkout):
+    checkout.target(branch="gh-pages", repository="https://github.com/ann/public.git")
+    assert "an App's may" in coded(checkout.workflows(), "target-by-https").says
+
+
+def test_a_directory_of_a_runner(checkout):
+    checkout.target("directory", path="public")
+    assert "gone afterwards" in coded(checkout.workflows(), "target-on-runner").says
+    checkout.instance = INSTANCE
+    assert bad(checkout.workflows()) == []
+
+
+def test_a_site_by_actions_needs_an_upload(checkout):
+    checkout.target("github-pages")
+    assert coded(checkout.workflows(), "no-upload").exit_code == 3, "publish.yml uploads nothing, pages.yml has no schedule"
+    checkout.edit("pages", "\non:\n", "\non:\n  schedule: [{cron: '13 9 * * *', timezone: Asia/Hong_Kong}]\n")
+    assert bad(checkout.workflows()) == []
+    checkout.only(publish=CALLERS["publish"].replace("publish.yml@", "pages.yml@"))
+    assert bad(checkout.workflows()) == ["workflow-missing"]
+
+
+def test_keys_for_the_state_branch_and_the_drafts(checkout):
+    checkout.instance = replace(
+        checkout.instance, github=GithubHost(repository="ann/site", state_key="PUBLISHER_STATE_KEY"),
+        drafts=Drafts(remote="git@github.com:ann/drafts.git", key="PUBLISHER_NOBODYS_KEY"),
+    )  # fmt: skip
+    findings = checkout.workflows()
+    assert "PUBLISHER_STATE_KEY, for pushes to main: handed on by" in says(findings, "secrets")
+    found = coded(findings, "secret-not-passed")
+    assert (
+        "PUBLISHER_NOBODYS_KEY, for the drafts' repository, is not handed on by pages.yml, publish.yml, plan.yml" in found.says
+    )
+    checkout.edit("approve", "PUBLISHER_STATE_KEY: ${{ secrets", "X: ${{ secrets")
+    both = [item.says for item in checkout.workflows() if item.code == "secret-not-passed"]
+    assert len(both) == 2 and "PUBLISHER_STATE_KEY, for pushes to main, is not handed on by approve.yml" in both[1]
+
+
+def test_alerts_as_issues_need_the_permission(checkout):
+    text = (checkout.root / ".github/workflows/watch.yml").read_text()
+    checkout.instance = replace(checkout.instance, alerts=ChannelSpec(name="alerts", kind="github-issue", options={}))
+    line = next((line for line in text.splitlines() if "issues: write" in line), "")
+    if line:
+        checkout.edit("watch", f"{line}\n", "")
+    assert any("watch.yml: watch lacks issues: write" in item.says for item in checkout.workflows())
+
+
+def test_a_dead_mans_switch(checkout):
+    assert "whether it is set is not seen" in says(checkout.workflows(), "alarm")
+    checkout.seen = seen(secrets=set())
+    assert "PUBLISHER_PING_URL" in coded(checkout.workflows(), "no-dead-mans-switch").next
+    checkout.seen = None
+    checkout.edit("watch", "PUBLISHER_PING_URL: ${{ secrets.PUBLISHER_PING_URL }}", "X: y")
+    assert coded(checkout.workflows(), "no-dead-mans-switch").level is Level.WARNING
 
 
 def test_alerts_are_handed_to_watch(checkout):
     checkout.instance = replace(
         checkout.instance, alerts=ChannelSpec(name="alerts", kind="smtp", options={"password_secret": "ALARM"})
     )
-    assert coded(checkout.workflows(), "secret-not-passed").next == "add it to watch.yml"
+    assert "ALARM, for alerts, is not handed on by watch.yml" in coded(checkout.workflows(), "secret-not-passed").says
 
 
 def test_an_app_without_its_key(checkout):
-    checkout.seen = seen(variables={"PUBLISHER_APP_CLIENT_ID": "Iv1"}, secrets=set())
+    checkout.seen = seen(variables={"PUBLISHER_APP_CLIENT_ID": "Iv1"}, secrets=SET)
     assert coded(checkout.workflows(), "app-key-missing").exit_code == 4
-    checkout.seen = seen(variables={"PUBLISHER_APP_CLIENT_ID": "Iv1"}, secrets={"PUBLISHER_APP_PRIVATE_KEY"})
+    checkout.seen = seen(variables={"PUBLISHER_APP_CLIENT_ID": "Iv1"}, secrets={*SET, "PUBLISHER_APP_PRIVATE_KEY"})
     assert bad(checkout.workflows()) == []
 
 
@@ -394,9 +459,9 @@ def test_ten_sites_and_a_busy_schedule(checkout):
     for number in range(9):
         checkout.site(f"site-{number}")
     assert "publish.yml 960 (60 runs)" in says(checkout.schedule(), "minutes")
-    checkout.edit("publish", 'cron: "47 10 * * *"', 'cron: "3-58/5 * * * *"')
+    checkout.edit("publish", 'cron: "47 10 * * *"', 'cron: "4-59/5 * * * *"')
     found = coded(checkout.schedule(), "minutes-short")
-    assert found.level is Level.WARNING and "about 9630 a month" in found.says
+    assert found.level is Level.WARNING and "about 9660 a month" in found.says
     checkout.seen = seen(private=False)
     assert bad(checkout.schedule()) == []
 
@@ -410,3 +475,31 @@ def test_without_the_library(checkout, monkeypatch):
         checkout.schedule()
     checkout.instance = INSTANCE
     assert coded(checkout.schedule(), "github-extra-missing").level is Level.WARNING
+
+
+# --- a new instance ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "target",
+    [("--site-repository", "ann/garden"), ("--target", "github-pages"), ("--target", "git-branch:gh-pages")],
+    ids=["another repository", "Pages", "a branch"],
+)
+def test_nothing_is_wrong_with_what_init_writes(tmp_path, target, monkeypatch):
+    for name in ("PUBLISHER_TOKEN", "GITHUB_TOKEN", "GH_TOKEN", "PUBLISHER_ROOT"):
+        monkeypatch.delenv(name, raising=False)
+    bare(tmp_path / "remote.git")
+    here = Repository(tmp_path / "here")
+    here.path.mkdir()
+    here.git("init", "--quiet", "--initial-branch", "main")
+    here.git("remote", "add", "origin", str(tmp_path / "remote.git"))
+    made = publisher(
+        "init", "--github", "--repository", "ann/site", "--site", "garden", "--url", "http://127.0.0.1:9/", "--zone", "Europe/Paris",
+        "--time", "09:00", "--approver", "ann:1234567", *target, "--uses", "ann/publisher@" + "0123456789" * 4, "--new-site", "--yes",
+        at=here.path,
+    )  # fmt: skip
+    assert made.code == 0, made.err
+    listed = publisher("doctor", "--json", "--offline", at=here.path).data["findings"]
+    about_github = [item for item in listed if item["section"] == "GitHub"]
+    assert [item["about"] for item in about_github if item["level"] != "ok"] == ["repository"], "it was not asked"
+    assert any("09:00 Europe/Paris is served from" in item["says"] for item in about_github)

@@ -19,7 +19,9 @@ def squash_makes_one_commit(w: World) -> None:
     n = w.opened()
     w.sim.commit(w.bot, "plan", {"more.txt": "more\n"})
     before, head = w.tip(), w.tip("plan")
-    made = w.call(w.rae, "PUT", f"pulls/{n}/merge", {"merge_method": "squash", "commit_title": "One", "commit_message": "text"}).body["sha"]
+    made = w.call(
+        w.rae, "PUT", f"pulls/{n}/merge", {"merge_method": "squash", "commit_title": "One", "commit_message": "text"}
+    ).body["sha"]
     commit = w.get(f"commits/{made}")
     assert [one["sha"] for one in commit["parents"]] == [before]
     assert commit["commit"]["message"] == "One\n\ntext"
@@ -36,7 +38,10 @@ def rebase_makes_new_commits(w: World) -> None:
     assert w.sim.git.commit(made).message == "second"
     landed = w.sim.git.between(w.sim.git.branch("plan~2"), made)
     assert len(landed) == 2 and not set(landed) & set(heads)
-    assert w.get(f"commits/{made}")["committer"]["login"] == "rae" and w.get(f"commits/{made}")["author"]["login"] == "publisher[bot]"
+    assert (
+        w.get(f"commits/{made}")["committer"]["login"] == "rae"
+        and w.get(f"commits/{made}")["author"]["login"] == "publisher[bot]"
+    )
 
 
 def merge_commit_sha_is_what_the_base_became(w: World) -> None:
@@ -103,7 +108,8 @@ def reachable_heads_are_merged(w: World) -> None:
     w.sim.protect("main", required_reviews=2, bypass=[w.ann])
     w.sim.push_as(w.ann, w.tip("plan"), "main")
     found = w.get(f"pulls/{n}")
-    assert (found["merged"], found["merged_by"]["login"], found["merge_commit_sha"]) == (True, "ann", w.tip())
+    assert found["merged"] is True
+    assert (found["merged_by"]["login"], found["merge_commit_sha"]) == ("ann", w.tip())
     assert w.get("activity", ref="main")[0]["activity_type"] == "push"
     assert [one["number"] for one in w.get(f"commits/{w.tip()}/pulls")] == [n]
 
@@ -156,6 +162,24 @@ def pull_refs_cannot_be_pushed(w: World) -> None:
     done = w.git(clone, *w.credentials(w.ann), "push", "--force", "origin", f"HEAD:refs/pull/{n}/head")
     assert done.returncode == 1 and "hidden ref" in done.stderr
     assert w.git(clone, *w.credentials(w.ann), "fetch", "origin", f"refs/pull/{n}/head").returncode == 0
+
+
+def forks_are_elsewhere(w: World) -> None:
+    w.sim.commit(w.eve, "eve:idea", {"idea.txt": "x\n"})
+    n = w.sim.pulls.open(w.eve, "eve:idea")
+    found = w.get(f"pulls/{n}")["head"]
+    assert (found["label"], found["repo"]["full_name"], found["repo"]["fork"]) == ("eve:idea", "eve/site", True)
+    clone, token = w.clone(w.ann), w.credentials(w.ann)
+    assert w.git(clone, *token, "ls-remote", "origin").stdout.count("idea") == 0
+    pushed = w.sim.commit(w.eve, "eve:idea", {"more.txt": "x\n"})
+    assert w.get(f"pulls/{n}")["head"]["sha"] == pushed
+    assert w.git(clone, *token, "fetch", "origin", f"refs/pull/{n}/head").returncode == 0
+    assert [one["number"] for one in w.get("pulls", head="eve:idea")] == [n] and w.get("pulls", head="ann:idea") == []
+    made = w.sim.pulls.merge(w.rae, n)
+    assert w.get(f"pulls/{n}")["merge_commit_sha"] == made == w.tip()
+    w.sim.delete_account(w.eve)
+    gone = w.get(f"pulls/{n}")
+    assert (gone["head"]["repo"], gone["user"]["login"]) == (None, "ghost")
 
 
 def deleting_the_head_closes(w: World) -> None:
@@ -256,7 +280,7 @@ CONTRACTS = (
     merge_keeps_the_head, squash_makes_one_commit, rebase_makes_new_commits, merge_commit_sha_is_what_the_base_became,
     open_requests_have_a_test_merge, the_queue_merges_as_its_bot, the_queue_lands_several_in_one_push, merge_compares_the_head,
     drafts_cannot_be_merged, conflicts_cannot_be_merged, reachable_heads_are_merged, indirect_merges_follow_the_own_line,
-    one_open_request_for_a_branch, pull_refs_stay, pull_refs_cannot_be_pushed, deleting_the_head_closes, forced_heads_cannot_reopen,
-    actions_may_not_open, files_end_at_3000, a_commit_can_have_several_requests, open_requests_hide_on_the_default_branch,
-    requests_without_merge_stay_unlisted, the_index_may_lag,
+    one_open_request_for_a_branch, forks_are_elsewhere, pull_refs_stay, pull_refs_cannot_be_pushed, deleting_the_head_closes,
+    forced_heads_cannot_reopen, actions_may_not_open, files_end_at_3000, a_commit_can_have_several_requests,
+    open_requests_hide_on_the_default_branch, requests_without_merge_stay_unlisted, the_index_may_lag,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What GitHub makes of reviews: who may, which count, what becomes of them when heads move, accounts go, or people change their minds."""
+"""What GitHub makes of reviews: who may, which count, what becomes of them when heads move and people change their minds."""
 
 from __future__ import annotations
 

@@ -89,6 +89,7 @@ def test_summary_salt_and_body_are_in_no_text(instance: Any) -> None:
     draft = titled(summary=Private("A secret summary"), salt="5a17" * 8, body=Private("secret body"))
     text = describe_plans(drafts(draft), view_of(instance=instance), [named(draft)])
     assert not [word for word in ("secret summary", "5a17", "secret body") if word in text]
+    assert row_of(text)[3] == "2", "the salted fingerprint is this text's"
 
 
 def test_a_forge_without_pages_is_told_nothing() -> None:

@@ -134,7 +134,10 @@ def test_what_may_be_queued(desk: Proposals) -> None:
 
 
 def test_new_drafts_with_their_queue_entries(desk: Proposals) -> None:
-    files = {f"{source(13)}/index.md": draft(13, "note"), QUEUE: desk.text(QUEUE) + f"  - {{id: a-0013, source: {source(13)}}}\n"}
+    files = {
+        f"{source(13)}/index.md": draft(13, "note"),
+        QUEUE: desk.text(QUEUE) + f"  - {{id: a-0013, source: {source(13)}}}\n",
+    }
     assert codes(desk.review(desk.head(files))) == []
     broken = {**files, f"{source(13)}/index.md": draft(13, "note").replace("category: note\n", "")}
     found = desk.review(desk.head(broken))
@@ -187,7 +190,10 @@ def test_workflows_are_no_company_for_plans(desk: Proposals) -> None:
     assert codes(desk.review(desk.head(workflow))) == []
     desk.head({})
     found = desk.review(desk.head({**workflow, file_of(NEXT): render_yaml(desk.next_plan(7, 8))}))
-    assert (codes(found), place(found, "workflows-with-plans")) == (["workflows-with-plans"], ".github/workflows/publish.yml:1:1")
+    assert (codes(found), place(found, "workflows-with-plans")) == (
+        ["workflows-with-plans"],
+        ".github/workflows/publish.yml:1:1",
+    )
 
 
 def test_files_among_the_plans_that_nothing_reads(desk: Proposals) -> None:
@@ -210,7 +216,10 @@ def test_links_executables_and_submodules_are_no_files(desk: Proposals, path: st
 def test_a_draft_that_is_a_link(desk: Proposals) -> None:
     desk.head({})
     plan = render_yaml(desk.next_plan(7, 8))
-    link = {f"{source(7)}/index.md": ("120000", desk.blob(b"../../../approval.yaml")), file_of(NEXT): ("100644", desk.blob(plan))}
+    link = {
+        f"{source(7)}/index.md": ("120000", desk.blob(b"../../../approval.yaml")),
+        file_of(NEXT): ("100644", desk.blob(plan)),
+    }
     found = desk.review(desk.tree(link))
     assert "draft-symlink" in codes(found) and found.exit_code == 3
 
@@ -251,6 +260,11 @@ def test_a_tree_without_end(desk: Proposals) -> None:
     top = desk.repository.git("mktree", stdin=f"040000 tree {tree}\tplans\n".encode())
     found = desk.review(desk.repository.git("commit-tree", "-p", "origin/main", "-m", "x", top))
     assert (codes(found), found.exit_code) == (["request-too-big"], 3)
+    empty = desk.repository.git("mktree", stdin=b"")
+    for _ in range(30):
+        empty = desk.repository.git("mktree", stdin="".join(f"040000 tree {empty}\tf{n}\n" for n in range(10)).encode())
+    top = desk.repository.git("mktree", stdin=f"040000 tree {empty}\tplans\n".encode())
+    assert codes(desk.review(desk.repository.git("commit-tree", "-p", "origin/main", "-m", "x", top))) == ["request-too-big"]
     deep = desk.blob(b"x")
     tree = desk.repository.git("mktree", stdin=f"100644 blob {deep}\tx\n".encode())
     for _ in range(80):
@@ -263,6 +277,13 @@ def test_too_many_files(desk: Proposals) -> None:
     blob = desk.blob(b"x")
     names = {f"plans/blog/daily/2026/n{n}.yaml": ("100644", blob) for n in range(review_changes.MOST_FILES + 1)}
     found = desk.review(desk.tree(names))
+    assert (codes(found), found.exit_code) == (["request-too-big"], 3)
+
+
+def test_more_bytes_than_a_review_may_hold(desk: Proposals) -> None:
+    """They are small only on their way here: one blob of zeros under many names."""
+    blob = desk.blob(bytes(10 * 1024 * 1024))
+    found = desk.review(desk.tree({f"drafts/blog/new/{n}.png": ("100644", blob) for n in range(52)}))
     assert (codes(found), found.exit_code) == (["request-too-big"], 3)
 
 
@@ -282,7 +303,8 @@ def test_a_file_where_the_default_branch_has_a_folder(desk: Proposals) -> None:
         ("plans/blog/policy.yaml", Area.POLICY), ("plans/blog/queue.yaml", Area.QUEUE), ("plans/blog/launch.yaml", Area.PLAN),
         ("plans/blog/daily/2026/2026-12-01.yaml", Area.PLAN), ("plans/blog/gates/g3-x-1.yaml", Area.GATE),
         ("plans/blog/daily/2026/x.yml", Area.STRAY), ("plans/readme.md", Area.STRAY), ("ledger/x", Area.LEDGER),
-        ("drafts/blog/x/index.md", Area.DRAFT), ("drafts/readme.md", Area.OTHER), ("site-src/blog/articles/a/index.md", Area.PUBLIC_TEXT),
+        ("drafts/blog/x/index.md", Area.DRAFT), ("drafts/readme.md", Area.OTHER),
+        ("site-src/blog/articles/a/index.md", Area.PUBLIC_TEXT),
         ("site-src/blog/theme/x", Area.LOOK), ("site-src/blog/static/x", Area.LOOK), ("site-src/blog/other/x", Area.OTHER),
         (".github/workflows/x.yml", Area.WORKFLOW), ("action.yml", Area.WORKFLOW), ("publisher/cli/main.py", Area.OTHER),
     ],

@@ -14,7 +14,18 @@ from publisher.engine.review_rendering import Scan
 from publisher.gitstore.yaml_writing import render_yaml
 from tests.support.gitrepos import snapshot
 from tests.support.instance import draft, source
-from tests.support.reviewing import APPROVED, NEXT, PUBLIC, REQUEST, REQUESTED, Proposals, codes, file_of, place, reviewing_stage
+from tests.support.reviewing import (
+    APPROVED,
+    NEXT,
+    PUBLIC,
+    REQUEST,
+    REQUESTED,
+    Proposals,
+    codes,
+    file_of,
+    place,
+    reviewing_stage,
+)
 from tests.support.scene import Scene
 from tests.support.sitebuilding import png, png_chunk
 
@@ -206,7 +217,9 @@ def test_a_plan_of_an_older_policy_stays_what_it_is(desk: Proposals) -> None:
         ((5, 8), "planned-elsewhere", f"a-0005 stands in request {REQUEST} already ({REQUESTED})"),
     ],
 )
-def test_an_article_is_public_planned_and_proposed_once(desk: Proposals, numbers: tuple[int, ...], code: str, says: str) -> None:
+def test_an_article_is_public_planned_and_proposed_once(
+    desk: Proposals, numbers: tuple[int, ...], code: str, says: str
+) -> None:
     desk.head({})
     found = desk.proposed(desk.next_plan(*numbers))
     assert codes(found) == [code] and the(found, code).says == says
@@ -369,7 +382,15 @@ def test_a_gate_asks_for_what_stands(desk: Proposals) -> None:
     payload = payload_hash(desk.plan(APPROVED, "origin/main"))
 
     def gate(subject: str) -> dict[str, Any]:
-        return {"kind": "gate", "gate": "plan", "site": "blog", "plan": APPROVED, "plan_payload": subject, "subject": subject, "number": 1}
+        return {
+            "kind": "gate",
+            "gate": "plan",
+            "site": "blog",
+            "plan": APPROVED,
+            "plan_payload": subject,
+            "subject": subject,
+            "number": 1,
+        }
 
     def review(subject: str) -> Any:
         return desk.review(desk.head({f"plans/blog/gates/plan-{subject[7:19]}-1.yaml": render_yaml(gate(subject))}))

@@ -109,6 +109,7 @@ def test_a_time_that_occurs_twice_comes_once_the_first():
         "10-26T01:30",
     ]
     assert starts(cron("30 2 * * *", "Europe/Berlin"), "2026-10-25T01:00", "2026-10-26") == []
+    assert starts(cron("30 2 * * *", "Europe/Berlin"), "2026-10-25T01:10", "2026-10-26") == [], "not again in the second hour"
 
 
 def test_lines_that_run_all_day_do_so_through_a_change_too():

@@ -14,7 +14,7 @@ from publisher.domain.approval import Standing
 from publisher.domain.fingerprint import digest
 from publisher.domain.ledger_events import Event, EventType
 from publisher.domain.policy import Policy
-from publisher.engine.site_view import PlanView, SiteView
+from publisher.engine.site_view import Asked, PlanView, SiteView
 from publisher.engine.watching import PublicLook, Requested, SiteFacts, plan_alarm, site_alarms
 from publisher.errors import EXIT_SAFETY, InputProblem, NeedsPerson
 from tests.support.values import (
@@ -30,14 +30,17 @@ from tests.support.values import (
     deployed,
     event,
     failed,
+    fold,
     intended,
     launch,
     log,
+    never,
     no,
     plan_view,
     prepared,
     publication,
     requested,
+    revised,
     site_view,
     unknown,
     up_to,
@@ -71,6 +74,11 @@ def claimed(plan: str, moment: datetime, until: datetime) -> tuple[EventType, Ma
         "epoch": 1, "epoch_id": "1" * 32, "fence": 1, "nonce": "2" * 32, "holder": "ci", "plan": plan,
         "until": f"{until:%Y-%m-%dT%H:%M:%SZ}", "moment": moment,
     }  # fmt: skip
+
+
+def released(moment: datetime) -> tuple[EventType, Mapping[str, Any]]:
+    fields = {"epoch": 1, "epoch_id": "1" * 32, "fence": 1, "nonce": "2" * 32}
+    return EventType.RELEASED, {**fields, "moment": moment}
 
 
 def facts_of(
@@ -128,6 +136,8 @@ def test_a_claim_means_that_somebody_came() -> None:
     assert of_plan(view, now, events=other) == "due-unclaimed"
     before = claims(claimed(PLAN.path, DUE - 20 * MINUTE, DUE - 10 * MINUTE))
     assert of_plan(view, now, events=before) == "due-unclaimed"
+    left = claims(claimed("handbook/launch", now - MINUTE, now + HOUR), released(now))
+    assert of_plan(view, now, events=left) == "due-unclaimed", "whoever released it is gone"
 
 
 @pytest.mark.parametrize("stage", ["prepared", "built", "deployed"])
@@ -136,8 +146,31 @@ def test_begun_and_not_confirmed_is_late(stage: str) -> None:
     assert of_plan(view, DUE + 2 * HOUR - MINUTE) == ""
     found = plan_alarm(facts_of(view), view, DUE + 2 * HOUR)
     assert found is not None
-    assert (found.code, found.since) == (Code.LATE, DUE)
+    assert (found.code, found.since, found.site, found.plan) == (Code.LATE, DUE, SITE_ID, PLAN.path)
     assert stage in found.says
+
+
+def test_late_is_what_anybody_once_approved() -> None:
+    """By the host's answer alone, or by the record alone; what nobody approved is not late, and neither is what was rejected."""
+    died = claims(claimed(PLAN.path, DUE, DUE + 10 * MINUTE))
+    assert of_plan(plan_view(PLAN), DUE + 65 * MINUTE, events=died) == ""
+    assert of_plan(plan_view(PLAN, approved(PLAN), failed("prepare")), DUE + 2 * HOUR) == "late"
+    assert of_plan(plan_view(PLAN, *up_to("deployed", PLAN), asked=()), DUE + 2 * HOUR) == "late"
+    conflict = plan_view(PLAN, asked=(no(PLAN),), before=publication(numbers=(8, 9)))
+    assert of_plan(conflict, DUE + 2 * HOUR) == ""
+    assert of_plan(replace(conflict, asked={"plan": (yes(PLAN),)}), DUE + 2 * HOUR) == "late"
+    assert of_plan(plan_view(PLAN, approved(PLAN), asked=(yes(PLAN), never(PLAN, number=1))), DUE + 2 * HOUR) == ""
+
+
+def test_a_plan_whose_file_or_bound_form_is_gone_is_late_with_that_reason() -> None:
+    gone = NeedsPerson("plan-not-found", "it is not at the commit that its ledger names", next="publisher log")
+    for changes in ({"found": None}, {"plan": None, "problem": gone}):
+        view = plan_view(PLAN, approved(PLAN), prepared(PLAN), **changes)
+        assert of_plan(view, DUE + 2 * HOUR - MINUTE) == ""
+        assert of_plan(view, DUE + 2 * HOUR) == "late"
+    for problem in (None, gone):
+        neither = plan_view(PLAN, approved(PLAN), plan=None, found=None, problem=problem)
+        assert of_plan(neither, DUE + 5 * HOUR) == "", "no date is known of it; a run tells of it"
 
 
 def test_confirmed_and_still_announcing_is_not_late() -> None:
@@ -165,6 +198,25 @@ def test_what_a_run_has_said_is_not_said_again_unless_a_retry_failed_since() -> 
         found = plan_alarm(facts_of(view), view, DUE + 2 * HOUR)
         assert found is not None
         assert found.noticed is noticed
+
+
+@pytest.mark.parametrize(
+    ("records", "asked", "notice", "now", "code"),
+    [
+        ((), no(PLAN), "approval-absent:prepare:1", DUE - HOUR, Code.UNAPPROVED_TOMORROW),
+        ((), no(PLAN, "no-request"), "approval-no-request:prepare:1", DUE, Code.APPROVAL_NOT_PROVEN),
+        ((approved(PLAN),), yes(PLAN), "missed:prepare:1", DUE + 2 * DAYS, Code.MISSED),
+        (up_to("intended", PLAN), yes(PLAN), "deploy-open:deploy:1", NOW + HOUR, Code.UNKNOWN_OPEN),
+    ],
+)
+def test_each_alarm_knows_what_a_run_has_said(
+    records: tuple[Record, ...], asked: Asked, notice: str, now: datetime, code: Code
+) -> None:
+    for said, noticed in ((notice, True), ("queue-short:prepare:1", False), (f"{notice[:-1]}2", False)):
+        view = plan_view(PLAN, *records, (EventType.NOTICED, {"notice": said}), asked=(asked,))
+        found = plan_alarm(facts_of(view), view, now)
+        assert found is not None
+        assert (found.code, found.noticed) == (code, noticed)
 
 
 @pytest.mark.parametrize(
@@ -200,6 +252,9 @@ def test_an_expired_claim_with_open_work_is_stuck() -> None:
     assert "fence 1" in found.says
     done = plan_view(PLAN, *up_to("announced", PLAN))
     assert of_plan(done, ended + 5 * HOUR, events=events) == "", "a run that died after its work left nothing open"
+    assert of_plan(view, ended + HOUR, events=events, controls=(PAUSED,)) == "", "what a pause holds back is not open"
+    assert of_plan(view, ended + HOUR, events=claims(claimed("handbook/launch", DUE, ended))) != "claim-stuck"
+    assert of_plan(view, ended + HOUR, events=claims(claimed(PLAN.path, DUE, ended), released(DUE + MINUTE))) != "claim-stuck"
 
 
 def test_a_date_that_passed_is_missed() -> None:
@@ -215,9 +270,20 @@ def test_a_date_that_passed_is_missed() -> None:
     assert of_plan(plan_view(change(), asked=(no(change()),)), midnight + 5 * DAYS) != "missed", "only a date is missed"
 
 
-@pytest.mark.parametrize("records", [up_to("deployed", PLAN), up_to("intended", PLAN)])
-def test_what_became_public_is_not_missed(records: tuple[Record, ...]) -> None:
-    assert of_plan(plan_view(PLAN, *records), DUE + 2 * DAYS) != "missed"
+@pytest.mark.parametrize(
+    "records", [up_to("intended", PLAN), up_to("deployed", PLAN), up_to("announced", PLAN), (approved(PLAN), failed("prepare"))]
+)
+def test_what_began_before_midnight_is_not_missed(records: tuple[Record, ...]) -> None:
+    """A run at ten to twelve; what became of it is told under other names."""
+    late = datetime(2026, 12, 1, 15, 50, tzinfo=UTC)
+    view = replace(plan_view(PLAN), history=fold("publication", PLAN.steps, log(*records, at=late)))
+    assert of_plan(view, late + 20 * MINUTE) in ("", "late")
+    assert of_plan(view, late + 5 * DAYS) != "missed"
+
+
+def test_a_revision_that_came_too_late_is_no_missed_date() -> None:
+    view = plan_view(PLAN, *up_to("deployed", PLAN), found=revised(PLAN))
+    assert of_plan(view, DUE + 2 * DAYS) != "missed"
 
 
 def test_what_was_merged_and_approves_nothing_is_told_at_once() -> None:
@@ -248,7 +314,10 @@ def test_nobody_decided_is_told_the_evening_before() -> None:
 def test_a_gate_that_waits_is_told_after_as_long_a_wait() -> None:
     """A launch's gate is asked for when it is due; the request is named."""
     plan = launch()
-    asked = log(approved(plan), prepared(plan), built(), requested(plan, request=9, gate="G3"), at=DUE)
+    before = log(approved(plan), prepared(plan), built(), at=DUE - HOUR)
+    kind, fields = requested(plan, request=9, gate="G3")
+    said = event(EventType.NOTICED, at=DUE + 9 * HOUR, notice="approval-absent:release:1")
+    asked = (*before, event(kind, after=before[-1], at=DUE, **fields), said)
     view = plan_view(plan, approved(plan), prepared(plan), built(), requested(plan, request=9, gate="G3"))
     site = site_view(view, requests={9: "h" * 40})
     facts = SiteFacts(view=replace(site, events={**site.events, **claims(), plan.path: asked}))
@@ -257,6 +326,16 @@ def test_a_gate_that_waits_is_told_after_as_long_a_wait() -> None:
     assert found is not None
     assert (found.code, found.next) == (Code.UNAPPROVED_TOMORROW, "publisher approve 9")
     assert "request 9" in found.says
+
+
+def test_a_request_made_in_good_time_is_reminded_of_by_the_date() -> None:
+    again = requested(TOMORROW, request=9)
+    asked = log(approved(TOMORROW), again, at=DUE - 5 * DAYS)
+    view = plan_view(TOMORROW, approved(TOMORROW), again, asked=(no(TOMORROW),))
+    site = site_view(view, requests={9: "h" * 40})
+    facts = SiteFacts(view=replace(site, events={**site.events, **claims(), TOMORROW.path: asked}))
+    assert plan_alarm(facts, view, DUE - 4 * DAYS) is None
+    assert plan_alarm(facts, view, DUE + DAYS - 18 * HOUR) is not None
 
 
 @pytest.mark.parametrize(
@@ -327,8 +406,8 @@ def test_a_date_without_plan_or_request_is_told_the_evening_before() -> None:
     assert promised(evening, *views, requested=waiting, **quiet_day()) == [f"unapproved-tomorrow:{TOMORROW.path}"]
     short = replace(POLICY, horizon_days=1)
     assert promised(evening, *views, policy=short, **quiet_day()) == [], "tomorrow is planned tomorrow"
-    later = replace(POLICY, start=date(2026, 12, 5))
-    assert promised(evening, *views, policy=later, **quiet_day()) == []
+    for start, told in ((date(2026, 12, 2), [f"no-plan:{TOMORROW.path}"]), (date(2026, 12, 3), [])):
+        assert promised(evening, *views, policy=replace(POLICY, start=start), **quiet_day()) == told
 
 
 def test_a_date_that_passed_without_a_plan_stays_missed_until_it_is_closed() -> None:
@@ -339,6 +418,8 @@ def test_a_date_that_passed_without_a_plan_stays_missed_until_it_is_closed() -> 
     assert promised(now + 10 * DAYS, *weeks, **quiet_day(at=now + 10 * DAYS)) == [], "a long silence has an alarm of its own"
     told = {f"missed:{PLAN.path}": Told(id=f"missed:{PLAN.path}", code="missed", about=PLAN.path, times=1, stands=True)}
     assert promised(now + 10 * DAYS, *weeks, told=told, **quiet_day(at=now + 10 * DAYS)) == [f"missed:{PLAN.path}"]
+    for other in (replace(told[f"missed:{PLAN.path}"], stands=False), replace(told[f"missed:{PLAN.path}"], code="late")):
+        assert promised(now + 10 * DAYS, *weeks, told={other.id: other}, **quiet_day(at=now + 10 * DAYS)) == []
     skipped: Record = (EventType.SKIPPED, {"date": f"{DAY}", "reason": "closed"})
     assert promised(now + 10 * DAYS, *weeks, told=told, controls=(skipped,), **quiet_day(at=now + 10 * DAYS)) == []
 
@@ -359,8 +440,14 @@ def test_a_request_whose_date_passed_is_missed() -> None:
     assert [(alarm.id, alarm.next) for alarm in found] == [
         (f"missed:{PLAN.path}", 'close request 4, or publisher skip 2026-12-01 --site handbook --reason "…"')
     ]
+    assert codes(facts_of(requested=waiting), DUE + HOUR) == [f"unapproved-tomorrow:{PLAN.path}"], "its day is not over"
     assert codes(facts_of(requested=waiting), DUE - 18 * HOUR - MINUTE) == []
     assert codes(facts_of(requested=waiting), DUE - 18 * HOUR) == [f"unapproved-tomorrow:{PLAN.path}"]
+    skipped: Record = (EventType.SKIPPED, {"date": f"{DAY}", "reason": "closed"})
+    for now in (DUE - HOUR, DUE + DAYS):
+        assert codes(facts_of(requested=waiting, controls=(skipped,)), now) == []
+    done = plan_view(PLAN, *up_to("announced", PLAN))
+    assert codes(facts_of(done, requested=waiting), DUE + DAYS) == [], "a revision of what is merged already"
 
 
 def test_a_change_in_a_request_is_reminded_of_before_its_date_only() -> None:
@@ -372,6 +459,9 @@ def test_a_change_in_a_request_is_reminded_of_before_its_date_only() -> None:
     name = f"unapproved-tomorrow:{plan.path}"
     told = {name: Told(id=name, code="unapproved-tomorrow", about=plan.path, times=1, stands=True)}
     assert codes(facts_of(requested=waiting, told=told), day + HOUR) == [name], "told before, it stands until it is decided"
+    over = {name: replace(told[name], stands=False)}
+    assert codes(facts_of(requested=waiting, told=over), day + HOUR) == []
+    assert codes(facts_of(requested=waiting), day + 2 * DAYS) == [], "only a publication has a date to miss"
 
 
 def silence(last: datetime, now: datetime, **more: Any) -> bool:
@@ -391,6 +481,11 @@ def test_days_of_silence_are_told() -> None:
     assert silence(DUE, DUE + limit, controls=(long_ago,))
 
 
+def test_work_that_is_not_confirmed_breaks_no_silence() -> None:
+    events = {PLAN.path: log(approved(PLAN), prepared(PLAN), at=DUE + 2 * DAYS)}
+    assert silence(DUE, DUE + 2 * DAYS + 2 * HOUR, events=events)
+
+
 def test_a_correction_is_no_publication() -> None:
     fixed = change("2026-12-03-1")
     events = {fixed.path: log(*up_to("confirmed", fixed), at=DUE + 2 * DAYS)}
@@ -408,7 +503,7 @@ def test_silence_from_the_beginning_is_told_too() -> None:
 def test_a_queue_that_runs_short() -> None:
     short = NeedsPerson("queue-short", "the policy wants 2 articles a day", next="publisher queue add SOURCE")
     found = [a for a in site_alarms(facts_of(policy=POLICY, short=short), DUE) if a.code is Code.QUEUE_LOW]
-    assert (found[0].next, found[0].id) == ("publisher queue add SOURCE", f"queue-low:{SITE_ID}")
+    assert (found[0].next, found[0].id, found[0].plan) == ("publisher queue add SOURCE", f"queue-low:{SITE_ID}", "")
     assert "[queue-short]" in found[0].says
 
 

@@ -213,7 +213,7 @@ def test_a_rerun_finds_its_own_request_and_changes_nothing(one: World) -> None:
     pushes, tips = one.pushes(), one.tips()
     one.sim.requests.clear()
     assert one.open(tips=tips, requests=one.as_somebody(one.bot)) == 1
-    assert (one.opened(), one.pushes()) == ([1], pushes)
+    assert (one.opened(), one.pushes(), one.requests.left_alone) == ([1], pushes, set())
     assert [seen.method for seen in one.sim.requests if "pulls" in seen.path] == ["GET"], "one look at the open requests"
 
 
@@ -249,6 +249,7 @@ def test_a_text_as_a_browser_sends_it_is_the_same_text(one: World) -> None:
 def test_a_request_that_can_no_longer_be_merged_is_made_again(one: World) -> None:
     one.commit(files("a-0003"))
     assert one.open() == 1
+    assert one.asked("PATCH") == 0, "its text is the same"
     tips = one.tips()
     assert one.git.commit(tips.requests[1]).parents == (tips.default,)
 
@@ -269,6 +270,7 @@ def untouched(world: World, act: Any) -> None:
     before = (world.tips().requests[1], world.pull(1).title, world.pull(1).body)
     world.sim.requests.clear()
     assert world.open(files("a-0009"), body="Another text.") == 1
+    assert world.requests.left_alone == {1}
     assert (world.tips().requests[1], world.pull(1).title, world.pull(1).body) == before
     assert [seen for seen in world.sim.requests if seen.method in ("POST", "PATCH")] == []
     assert world.opened() == [1]
@@ -311,6 +313,10 @@ def test_somebody_elses_commit_on_the_branch_is_never_overwritten(one: World) ->
     untouched(one, lambda: one.commit({PLAN: text("a-0005")}, branch_of("m1")))
 
 
+def test_an_empty_commit_is_somebody_elses_too(one: World) -> None:
+    untouched(one, lambda: one.commit({}, branch_of("m1")))
+
+
 def test_somebody_elses_commit_in_the_place_of_ours_is_never_overwritten(one: World) -> None:
     """The same parent, author, message and one file: only the bytes differ from what the message names."""
 
@@ -336,7 +342,7 @@ def test_what_somebody_else_proposes_on_their_own_branch_is_not_doubled(world: W
     world.sim.push_as(world.people["ann"], f"{made}^", "main", force=True)
     number = world.sim.pulls.open(world.people["ann"], "publisher/requests/by-hand")
     assert world.open() == number
-    assert world.opened() == [number]
+    assert (world.opened(), world.requests.left_alone) == ([number], {number})
     assert world.pull(number).head_sha == made
 
 
@@ -428,9 +434,9 @@ def test_actions_that_may_not_open_requests_say_what_to_allow(world: World, monk
     assert world.asked("POST", "/pulls") == 2
 
 
-def test_a_branch_that_rules_close_is_a_matter_for_a_person(world: World) -> None:
+def test_a_branch_that_rules_close_is_said_to_be_closed(world: World) -> None:
     world.sim.protect("publisher/requests/**", only=(world.people["ann"],))
-    with pytest.raises(NeedsPerson) as refusal:
+    with pytest.raises(ComeBackLater) as refusal:
         world.open()
     assert (refusal.value.code, world.asked("POST", "/pulls")) == ("push-refused", 0)
 
@@ -476,7 +482,7 @@ def test_what_was_opened_for_the_same_site_since_the_look_is_looked_at_first(one
     with pytest.raises(ComeBackLater) as refusal:
         one.open(files(path=OTHER), "m2", tips=stale, requests=one.as_somebody(one.bot))
     assert raced(refusal.value)
-    assert one.opened() == [1]
+    assert (one.opened(), one.asked("POST", "/pulls"), one.pull(1).head) == ([1], 1, branch_of("m1"))
 
 
 def test_what_was_opened_for_another_site_is_no_race(one: World) -> None:
@@ -514,9 +520,10 @@ def test_a_request_that_moved_since_the_look_is_not_overwritten(one: World) -> N
     assert one.pull(1).head_sha == head
 
 
-def test_a_push_in_the_last_moment_is_not_overwritten(one: World) -> None:
+@pytest.mark.parametrize("moment", ["remote_refs", "push"])
+def test_a_push_in_the_last_moment_is_not_overwritten(one: World, moment: str) -> None:
     """Between our look at the request and our own push: the lease is on exactly what was looked at."""
-    last = LastMoment(one.folder / "work", lambda: one.commit({PLAN: text("a-0005")}, branch_of("m1")))
+    last = LastMoment(one.folder / "work", lambda: one.commit({PLAN: text("a-0005")}, branch_of("m1")), moment)
     requests = one.as_somebody(one.bot, last)
     with pytest.raises(ComeBackLater) as refusal:
         one.open(files("a-0009"), requests=requests)
@@ -525,16 +532,26 @@ def test_a_push_in_the_last_moment_is_not_overwritten(one: World) -> None:
 
 
 class LastMoment(Git):
-    """Lets somebody act right before the first push."""
+    """Lets somebody act right before or after the first push, or before the first look at the remote's refs."""
 
-    def __init__(self, path: Path, act: Any) -> None:
+    def __init__(self, path: Path, act: Any, moment: str = "push") -> None:
         super().__init__(path)
-        self._act = act
+        self._act, self._moment = act, moment
+
+    def _now(self, moment: str) -> None:
+        if moment == self._moment:
+            act, self._act = self._act, lambda: None
+            act()
 
     def push(self, remote: str, updates: Any) -> bool:
-        act, self._act = self._act, lambda: None
-        act()
-        return super().push(remote, updates)
+        self._now("push")
+        done = super().push(remote, updates)
+        self._now("pushed")
+        return done
+
+    def remote_refs(self, remote: str, patterns: Any) -> dict[str, str]:
+        self._now("remote_refs")
+        return super().remote_refs(remote, patterns)
 
 
 @pytest.mark.parametrize("same", [True, False], ids=["same-plans", "other-plans"])
@@ -552,6 +569,64 @@ def test_a_second_planner_between_the_first_ones_push_and_request(world: World, 
 
 def _given(one: tuple[dict[str, bytes], str]) -> tuple[dict[str, bytes], str, str]:
     return one[0], "handbook: publish", one[1]
+
+
+def test_a_second_planner_that_takes_the_branch_before_the_request_is_opened(world: World) -> None:
+    """It finds a branch without a request, as an interrupted run leaves it. The request holds what it proposed, not our commit."""
+    second = world.as_somebody(world.bot)
+    last = LastMoment(world.folder / "work", lambda: second.open(world.tips(), files("a-0002"), "title", "m1"), "pushed")
+    with pytest.raises(ComeBackLater) as refusal:
+        world.open(requests=world.as_somebody(world.bot, last))
+    # Our own look after the push may show the branch with the other's commit on it already, or the request does.
+    assert raced(refusal.value)
+    assert world.opened() == [1]
+    assert world.git.blob_at(world.tips().requests[1], PLAN) == text("a-0002")
+
+
+def test_a_request_that_holds_another_commit_is_not_ours(world: World) -> None:
+    """The same between our look after the push and our asking for the request."""
+    second = world.as_somebody(world.bot)
+
+    def wrap(host: Any) -> Any:
+        return Acting(host, "send", lambda: second.open(world.tips(), files("a-0002"), "title", "m1"))
+
+    with pytest.raises(ComeBackLater) as refusal:
+        world.open(requests=world.as_somebody(world.bot, wrap=wrap))
+    assert raced(refusal.value)
+    assert (world.opened(), world.git.blob_at(world.tips().requests[1], PLAN)) == ([1], text("a-0002"))
+
+
+def test_who_opened_first_stays(world: World) -> None:
+    """A person's request for the same site comes right after ours: theirs is the second one, whoever looks."""
+    ann, branch = world.people["ann"], "publisher/requests/by-hand"
+
+    def by_hand() -> None:
+        world.sim.push_as(ann, world.editor.commit(files("a-0001", OTHER)), branch, folder=world.editor.path)
+        world.sim.pulls.open(ann, branch)
+
+    requests = world.as_somebody(world.bot, wrap=lambda host: Acting(host, "pages", by_hand, skip=1))
+    assert world.open(requests=requests) == 1
+    assert world.opened() == [1, 2]
+
+
+class Acting:
+    """The host; right before one of its calls somebody else acts."""
+
+    def __init__(self, host: Any, method: str, act: Any, skip: int = 0) -> None:
+        self._host, self._method, self._act, self._skip = host, method, act, skip
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self._host, name)
+        if name != self._method or self._skip < 0:
+            return call
+
+        def acting(*given: Any, **named: Any) -> Any:
+            self._skip -= 1
+            if self._skip < 0:
+                self._act()
+            return call(*given, **named)
+
+        return acting
 
 
 def test_who_opened_second_withdraws_and_rejects_nothing(world: World) -> None:

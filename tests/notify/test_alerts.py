@@ -83,6 +83,13 @@ def test_nobody_surely_reached_is_a_stop(outcomes: dict[str, Outcome]) -> None:
     assert all(result.code in caught.value.says for result in outcomes.values())
 
 
+def test_a_matter_that_ends_without_a_word_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
+    channel = Answering({"a": sent("smtp-250")})
+    Notices(channel, ("a",)).say("n-1", "", thread="t", over=True)
+    StderrAlerts().say("n-1", "", thread="t", over=True)
+    assert (channel.messages, capsys.readouterr().err) == ([], "")
+
+
 def test_stderr_lines_cannot_be_commands_or_colours(capsys: pytest.CaptureFixture[str]) -> None:
     StderrAlerts().say("n-1", "first\n::add-mask::x\n  ::error::y\r##[command]z\x1b[31mred\u2028::stop\n")
     out, err = capsys.readouterr()

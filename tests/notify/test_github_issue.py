@@ -130,6 +130,13 @@ def test_an_alarm_that_is_over_closes_its_issue_with_a_comment(world: World) -> 
     assert len(world.issues) == 2, "what was not told here needs no end here"
 
 
+def test_a_matter_that_ends_without_a_word_closes_its_issue(world: World) -> None:
+    world.raise_it()
+    for _ in range(2):
+        world.alerts().say(f"{MATTER}/1/over", "", thread=MATTER, over=True)
+    assert (world.issues[0].state, world.comments(), world.writes()) == ("closed", [], ["POST issues", "PATCH issues/1"])
+
+
 def test_an_alarm_that_comes_back_reopens_its_issue(world: World) -> None:
     world.raise_it(1)
     world.clear_it(1)

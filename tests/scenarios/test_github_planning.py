@@ -100,7 +100,8 @@ def test_an_edited_draft_is_followed_until_somebody_reviewed(instance: GithubIns
     instance.sim.reviews.submit(instance.people["reader"], 1, "COMMENTED", "Why so short?")
     before = (pull.head_sha, pull.title, pull.body)
     edit(instance, {f"{source(1)}/index.md": draft(1, "guide", "Three more words.\n")})
-    proposed(instance, "12-01 07:20")
+    done = instance.do("planner", "plan", now="12-01 07:20")
+    assert "stays as it is: it does not hold these payloads" in done.stdout
     assert (pull.head_sha, pull.title, pull.body, opened(instance)) == (*before, [1])
 
 

@@ -341,6 +341,28 @@ def test_a_deploy_under_way_is_no_drift(stage: Scene) -> None:
         assert alarms(watch(stage, "12-02 09:02")) == []
 
 
+def test_a_deploy_that_comes_between_two_looks_is_no_drift(stage: Scene) -> None:
+    """The ledger was read, then the next date went public: the second look is at what the ledger says by then."""
+    stage.back_to("published")
+    plain_answer, came = stage.web.answer, []
+
+    def answer(request: Any) -> Any:
+        if not came:
+            came.append(request.path)
+            run = stage.instance.start_driven("ci", "run", now=at("12-02 09:01"))
+            run.communicate(timeout=60)
+            assert run.returncode == 0
+        return plain_answer(request)
+
+    stage.web.answer = answer  # type: ignore[method-assign]
+    try:
+        done = watch(stage, "12-02 09:00")
+    finally:
+        del stage.web.answer
+    assert (alarms(done), done.data["complete"]) == ([], True)
+    assert len(stage.articles()) == 4
+
+
 # --- what cannot be read --------------------------------------------------------------------------------------------------------
 
 

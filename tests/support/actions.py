@@ -29,12 +29,14 @@ from tests.support.github import shapes
 from tests.support.github.accounts import Account
 from tests.support.github.actions_api import FOLDER, Run, Workflow
 from tests.support.github.simulator import Simulator
-from tests.support.gitrepos import Repository, environment
+from tests.support.gitrepos import Repository
 from tests.support.shipped import NAME, ROOT, Shipped, pip_environment, python_folder
 
 LONGEST = 240
 """Seconds after which a run that hangs is killed and fails its test."""
 INHERITED = ("LANG", "TMPDIR", "SSL_CERT_FILE")
+BEARER = "of-the-job"
+KEY_OF_APP = "the key of the App"
 ACT = ROOT / ".venv/bin/act"
 
 
@@ -45,7 +47,8 @@ class Actions:
     sim: Simulator
     shipped: Shipped
     folder: Path
-    artifacts_url: str
+    url: str
+    """Where the stand-ins hand in artifacts, and where jobs that may ask for the proof of which run they are."""
     secrets: dict[str, str] = field(default_factory=dict)
     app: Account | None = None
     ran: list[Ran] = field(default_factory=list)
@@ -75,31 +78,35 @@ class Actions:
         now = self.sim.now
         workflow = Workflow(id=self.sim.new_id(), path=f"{FOLDER}/{name}", name=name, state="active", created_at=now)
         return Run(
-            id=self.sim.new_id(), number=1, workflow=workflow, event=event, sha=self.sim.git.branch(self.sim.default), at=now, started_at=now,
-            branch=self.sim.default, actor=who, triggering=who, inputs=dict(inputs or {}),
+            id=self.sim.new_id(), number=1, workflow=workflow, event=event, sha=self.sim.git.branch(self.sim.default), at=now,
+            started_at=now, branch=self.sim.default, actor=who, triggering=who, inputs=dict(inputs or {}),
             schedule=(workflow_files.crons(workflow_files.read(self.shipped.text(workflow.path))) or [""])[0],
         )  # fmt: skip
 
-    def begin(self, run: Run | None, *, environment: Mapping[str, str] | None = None, **drive: str) -> Running:
-        """Starts a run. ``drive`` are the driver's variables for the steps of publisher (``at="kill:before:target.switch:1"``)."""
+    def begin(self, run: Run | None, *, more: Mapping[str, str] | None = None, **drive: str) -> Running:
+        """Starts a run. ``drive`` are the driver's variables for the steps of publisher (``at="kill:before:target.switch:1"``);
+        ``more`` are variables of every step."""
         assert run is not None, "GitHub would have started no run"
         place = self.folder / f"run-{run.id}-{run.attempt}-{len(self.ran)}-{threading.get_ident()}"
         checkout = self._checkout(run, place)
         text = self._file(run)
         (place / "flows").mkdir()
-        (place / "flows" / Path(run.workflow.path).name).write_text(workflow_files.runnable(text, NAME, self.shipped.commit), "utf-8")
+        (place / "flows" / Path(run.workflow.path).name).write_text(
+            workflow_files.runnable(text, NAME, self.shipped.commit), "utf-8"
+        )
         flow = workflow_files.read(text)
         (place / "event.json").write_text(json.dumps(self._event(run, flow)))
-        command = [*self._command(run, flow, place), "-C", str(checkout), *self._variables(run)]
+        asked = self._asked(run, flow)
+        command = [*self._command(run, asked, place), "-C", str(checkout), *self._variables(run)]
         process = subprocess.Popen(
-            command, env=self._environment(place) | self._driven(drive) | dict(environment or {}), stdout=subprocess.PIPE,
+            command, env=self._environment(run, asked, place) | self._driven(drive) | dict(more or {}), stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
         run.status = "in_progress"
         return Running(self, run, process, place)
 
     def _file(self, run: Run) -> str:
-        data = self.sim.git.raw("cat-file", "blob", f"{run.sha}:{run.workflow.path}")
+        data = self.sim.git.raw("cat-file", "blob", f"{self._tested(run)}:{run.workflow.path}")
         return data.stdout.decode("utf-8") if data.returncode == 0 else self.shipped.text(run.workflow.path)
 
     def _checkout(self, run: Run, place: Path) -> Path:
@@ -113,6 +120,7 @@ class Actions:
         return folder
 
     def _tested(self, run: Run) -> str:
+        """The commit that a run is about: for a pull request, what merging it would give."""
         return self.sim.pulls.numbered(run.pull).test_merge if run.pull else run.sha
 
     def _event(self, run: Run, flow: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,10 +141,10 @@ class Actions:
 
     # --- act ------------------------------------------------------------------------------------------------------------------
 
-    def _command(self, run: Run, flow: Mapping[str, Any], place: Path) -> list[str]:
-        given = {"GITHUB_TOKEN": self._token(run, flow)} | (self.secrets if not self._from_fork(run) else {})
+    def _command(self, run: Run, asked: Mapping[str, str], place: Path) -> list[str]:
+        given = {"GITHUB_TOKEN": self._token(asked)} | (self.secrets if not self._from_fork(run) else {})
         if self.app:
-            given["PUBLISHER_APP_PRIVATE_KEY"] = "the key of the App"
+            given["PUBLISHER_APP_PRIVATE_KEY"] = KEY_OF_APP
         return [
             str(ACT), run.event, "--json", "--eventpath", str(place / "event.json"), "--workflows", str(place / "flows"),
             "--platform", "ubuntu-24.04=-self-hosted", "--container-daemon-socket", "-", "--no-cache-server", "--pull=false",
@@ -154,16 +162,20 @@ class Actions:
         }  # fmt: skip
         return [word for name, value in values.items() for word in ("--env", f"{name}={value}")]
 
-    def _environment(self, place: Path) -> dict[str, str]:
+    def _environment(self, run: Run, asked: Mapping[str, str], place: Path) -> dict[str, str]:
         """The runner's, with nothing of this machine's but its programs."""
         kept = {name: os.environ[name] for name in INHERITED if name in os.environ}
         home = place / "home"
         home.mkdir()
-        given = {name: value for name, value in environment().items() if name in ("GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_GLOBAL")}
-        app = {"STUB_APP_ID": self.app.login, "STUB_APP_KEY": "the key of the App", "STUB_APP_TOKEN": self.app.token} if self.app else {}
-        return kept | given | app | pip_environment() | {
-            "HOME": str(home), "PATH": f"{python_folder(self.folder)}:{os.environ['PATH']}", "STUB_ARTIFACTS": self.artifacts_url,
+        values = kept | pip_environment() | {
+            "HOME": str(home), "PATH": f"{python_folder(self.folder)}:{os.environ['PATH']}", "STUB_ARTIFACTS": f"{self.url}artifacts",
+            "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null",
         }  # fmt: skip
+        if self.app:
+            values |= {"STUB_APP_ID": self.app.login, "STUB_APP_KEY": KEY_OF_APP, "STUB_APP_TOKEN": self.app.token}
+        if asked.get("id-token") == "write":
+            values |= {"ACTIONS_ID_TOKEN_REQUEST_URL": f"{self.url}identity/{run.id}", "ACTIONS_ID_TOKEN_REQUEST_TOKEN": BEARER}
+        return values
 
     def _driven(self, drive: Mapping[str, str]) -> dict[str, str]:
         """The simulator's clock, where a test has set it, is that of the steps too."""
@@ -178,14 +190,17 @@ class Actions:
     def _from_fork(self, run: Run) -> bool:
         return bool(run.pull) and self.sim.pulls.numbered(run.pull).fork is not None
 
-    def _token(self, run: Run, flow: Mapping[str, Any]) -> str:
-        """The run's own token: what its jobs ask for, and no more; it can only read where a fork's request started the run."""
+    def _asked(self, run: Run, flow: Mapping[str, Any]) -> dict[str, str]:
+        """What the jobs of a run ask for together. Where a fork's request started the run, writing is not given."""
         asked = dict(workflow_files.permissions(flow))
         for job in flow["jobs"].values():
             if "uses" in job:
                 called = workflow_files.read(self.shipped.text(job["uses"].split(f"{NAME}/")[1].split("@")[0]))
                 workflow_files.require_callable(job, called)
-        asked = {scope: "read" if level == "write" and self._from_fork(run) else level for scope, level in asked.items()}
+        return {scope: "read" if level == "write" and self._from_fork(run) else level for scope, level in asked.items()}
+
+    def _token(self, asked: Mapping[str, str]) -> str:
+        """The run's own token."""
         return self.sim.actions_token({scope.replace("-", "_"): level for scope, level in asked.items()}).token
 
 
@@ -216,7 +231,7 @@ class Running:
         found = []
         for entry in Path("/proc").iterdir():
             try:
-                here = entry.name.isdigit() and Path(os.readlink(entry / "cwd")).is_relative_to(self.place)
+                here = entry.name.isdigit() and (entry / "cwd").readlink().is_relative_to(self.place)
                 if here and b"-m\0publisher\0" in (entry / "cmdline").read_bytes():
                     found.append(int(entry.name))
             except OSError:
@@ -229,10 +244,17 @@ def actions_at(sim: Simulator, shipped: Shipped, folder: Path) -> Iterator[Actio
     """The Actions of a simulated repository, with a place for its artifacts."""
     folder.mkdir(parents=True, exist_ok=True)
 
-    class Artifacts(BaseHTTPRequestHandler):
+    class Services(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            status, says = _kept(sim, folder, asked)
+            self._say(*_kept(sim, folder, asked))
+
+        def do_GET(self) -> None:
+            """The identity token of a job (docs.github.com, "OpenID Connect"); here it names the run."""
+            right = self.headers["Authorization"] == f"Bearer {BEARER}"
+            self._say(200 if right else 401, json.dumps({"value": f"identity-of-{self.path.rsplit('/', 1)[1]}"}))
+
+        def _say(self, status: int, says: str) -> None:
             self.send_response(status)
             self.end_headers()
             self.wfile.write(says.encode())
@@ -240,7 +262,7 @@ def actions_at(sim: Simulator, shipped: Shipped, folder: Path) -> Iterator[Actio
         def log_message(self, *args: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Artifacts)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Services)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield Actions(sim, shipped, folder, f"http://127.0.0.1:{server.server_port}/")

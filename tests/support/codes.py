@@ -15,6 +15,7 @@ from publisher import errors
 from publisher.domain.evidence import Verdict
 from publisher.domain.history import BEGINS
 from publisher.domain.ledger_events import EventType
+from publisher.engine import review_files
 from publisher.forge.reasons import REASONS
 from publisher.gitstore import drafts, validation
 from publisher.sitebuilder import internal_links
@@ -96,6 +97,7 @@ ELSEWHERE = frozenset(REASONS)
 """Codes that have a section of their own: why an approval does not count."""
 
 COMPUTED: dict[tuple[str, str], Callable[[], set[str]]] = {
+    ("engine/recording.py", "f'approval-{refusal.code}'"): set,  # the reasons have a list of their own
     ("forge/deciding.py", "f'request-{what}'"): lambda: {"request-changed", "request-withdrawn"},
     ("forge/deciding.py", "problem.code"): set,
     ("forge/deciding.py", "verdict.code"): set,
@@ -177,6 +179,16 @@ def examined() -> set[str]:
     rooms = ["engine/examining.py", *(file for file in files() if file.startswith("cli/doctor"))]
     named = [word.value for file in rooms for call in calls(file, "warning") for word in call.keywords if word.arg == "code"]
     return set().union(*(arguments(file, "problem", 1) for file in rooms), *map(literals, named))
+
+
+def reviewed() -> set[str]:
+    """The codes of ``review``'s own findings; a refusal that a run would meet is passed on under its own code."""
+    rooms = [file for file in files() if file.startswith("engine/review")]
+    found = set().union(*(arguments(file, name) for file in rooms for name in ("problem", "warn", "note", "leak")))
+    found |= arguments("engine/review_plans.py", "_article", 4) | returned("engine/review_plans.py", "_closed")
+    differences = calls("domain/configuration_changes.py", "Difference")
+    named = [word.value for call in differences for word in call.keywords if word.arg == "code"]
+    return found.union(*map(literals, named)) | {code for code, _, _ in review_files.BY_PUBLISHER.values()} | {"and-more"}
 
 
 def outcomes() -> set[str]:

@@ -126,6 +126,9 @@ class FakeRepository:
     def last_change(self, commit: str, path: str) -> str:
         return commit if path in self.plan_paths(commit, "") else ""
 
+    def recorded_in(self, state: str, path: str, n: int) -> str:
+        return state if len(self.records.get(path, ())) >= n else ""
+
     def _below(self, folder: str) -> list[tuple[str, str]]:
         return [(oid, oid) for oid in self.bytes_of if oid.startswith(f"{folder}/")]
 
@@ -155,6 +158,7 @@ class FakeRequests:
     """Implements ``Requests`` as a forge does: a marker finds its own open request again."""
 
     opened: dict[int, tuple[str, Mapping[str, bytes]]] = field(default_factory=dict)
+    left_alone: tuple[int, ...] = ()
 
     def open(self, tips: Tips, files: Mapping[str, bytes], title: str, marker: str, body: str = "") -> int:
         number = next((number for number, (known, _) in self.opened.items() if known == marker), len(self.opened) + 1)

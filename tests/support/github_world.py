@@ -20,6 +20,7 @@ from publisher.gitstore.instance_files import rules_of
 from publisher.ports import HostReads, Tips
 from publisher.wiring import payload_of
 from tests.support.github.accounts import Account
+from tests.support.github.merging import person
 from tests.support.github.simulator import Simulator
 from tests.support.gitrepos import Repository
 
@@ -66,14 +67,16 @@ class Altered:
 class World:
     """``ann`` owns the repository, ``bot`` proposes, ``rae`` and ``sam`` may approve, ``wes`` may write, ``eve`` may read."""
 
-    def __init__(self, folder: Path, sim: Simulator, *, count: int = 1) -> None:
+    def __init__(self, folder: Path, sim: Simulator, *, count: int = 1, alone: bool = False) -> None:
         self.sim = sim
         sim.set_now(START)
         self.ann, self.rae, self.sam = sim.user("ann", "admin"), sim.user("rae", "write"), sim.user("sam", "write")
         self.wes, self.eve = sim.user("wes", "write"), sim.user("eve", "read")
         self.bot = sim.app("site-publisher[bot]", permissions=BOT_MAY)
         self.slept: list[float] = []
-        self.root = self.commit("main", {RULES: rules_text(self.rae, self.sam, count=count), "publisher.yaml": "id: x\n"}, self.ann)
+        approvers = (self.ann,) if alone else (self.rae, self.sam)
+        first = {RULES: rules_text(*approvers, count=count), "publisher.yaml": "id: x\n"}
+        self.root = self.commit("main", first, self.ann)
         self.work = folder / "work"
         Repository(folder).git("clone", "--quiet", str(sim.bare), str(self.work))
         self.git = Git(self.work)
@@ -123,8 +126,6 @@ class World:
 
     def made(self, files: Files, *parents: str, message: str = "by hand", who: Account | None = None) -> str:
         """A commit that no branch has yet; its tree is the first parent's with ``files`` changed."""
-        from tests.support.github.merging import person
-
         self.tick()
         by = person(who or self.ann, self.sim.seconds)
         return self.sim.git.committed(self.sim.git.tree_with(parents[0], files), parents, message, by, by)
@@ -139,10 +140,8 @@ class World:
             self.slept.append(seconds)
             self.sim.advance(timedelta(seconds=seconds))
 
-        return GithubForge(
-            git or self.git, host or self.api(), branch="main", parse_rules=rules_of, payload_of=payload_of,
-            **{"clock": lambda: self.sim.now, "sleep": sleep, **more},
-        )  # fmt: skip
+        usual = {"parse_rules": rules_of, "payload_of": payload_of, "clock": lambda: self.sim.now, "sleep": sleep}
+        return GithubForge(git or self.git, host or self.api(), branch="main", **(usual | more))
 
     def altered(self, **answers: Any) -> GithubForge:
         """The reading door on a host whose answers to some paths are changed; ``__`` stands for a slash."""
@@ -174,6 +173,7 @@ class World:
 
 
 @contextmanager
-def github_world(folder: Path, *, count: int = 1, **options: Any) -> Iterator[World]:
+def github_world(folder: Path, *, count: int = 1, alone: bool = False, **options: Any) -> Iterator[World]:
+    """``count`` people must approve; ``alone``: the owner is the only person."""
     with Simulator(folder / "host", **options) as sim:
-        yield World(folder, sim, count=count)
+        yield World(folder, sim, count=count, alone=alone)

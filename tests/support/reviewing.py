@@ -85,7 +85,9 @@ class Proposals:
         env = {**environment(self.repository.who), "GIT_INDEX_FILE": str(index)}
 
         def git(*words: str, stdin: bytes = b"") -> str:
-            done = subprocess.run(["git", *words], cwd=self.repository.path, env=env, input=stdin, capture_output=True, check=True)
+            done = subprocess.run(
+                ["git", *words], cwd=self.repository.path, env=env, input=stdin, capture_output=True, check=True
+            )
             return done.stdout.decode().strip()
 
         git("read-tree", start)
@@ -103,7 +105,7 @@ class Proposals:
 
     def plan(self, name: str = REQUESTED, ref: str = f"origin/publisher/requests/{REQUEST}", **fields: Any) -> dict[str, Any]:
         """A plan as somebody committed it, with some fields changed; None takes one away."""
-        data: dict[str, Any] = yaml.load(self.text(file_of(name), ref), yaml.BaseLoader)  # noqa: S506
+        data: dict[str, Any] = yaml.load(self.text(file_of(name), ref), yaml.BaseLoader)
         data["revision"] = int(data["revision"])
         if "policy" in data:
             data["policy"]["version"] = int(data["policy"]["version"])
@@ -133,7 +135,9 @@ class Proposals:
         with tempfile.TemporaryDirectory() as objects:
             yield open_instance(self.repository.path, clock=Fixed(now), environment={}, objects=Path(objects))
 
-    def review(self, head: str, *, base: str = "origin/main", folder: Path | None = None, now: str = NOW, **asked: Any) -> Review:
+    def review(
+        self, head: str, *, base: str = "origin/main", folder: Path | None = None, now: str = NOW, **asked: Any
+    ) -> Review:
         """The review of a head, judged by ``base``; ``asked`` are further fields of ``Requested``."""
         with self.opened(now) as wired:
             tips = wired.store.tips()

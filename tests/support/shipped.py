@@ -1,10 +1,12 @@
 """publisher's own repository as other repositories at GitHub see it: a commit of what is shipped, and what its action installs.
 
-Nothing here needs the network once ``scripts/wheelhouse`` has run, which ``make test`` sees to.
+An installation takes seconds, so that it is made once for many jobs: each of them then gets a link to it. With ``anew`` each job
+installs for itself, as at GitHub. Nothing here needs the network once ``scripts/wheelhouse`` has run, which ``make test`` sees to.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -19,6 +21,16 @@ from tests.support.gitrepos import Repository
 ROOT = Path(__file__).resolve().parents[2]
 STUBS = Path(__file__).parent / "stub_actions"
 NAME = "press/publisher"
+INSTALL = "scripts/install-in-actions"
+LINK = """\
+#!/usr/bin/env bash
+# Instead of the installation itself, which was made before by the script that stood here, from the same commit.
+set -euo pipefail
+[ -z "${PUBLISHER_PACKAGE:-}" ] || { echo "a package of its own is installed anew" >&2; exit 1; }
+ln -s "@VENV@" "$RUNNER_TEMP/publisher-venv"
+echo "$RUNNER_TEMP/publisher-venv/bin" >>"$GITHUB_PATH"
+cat "@ENV@" >>"$GITHUB_ENV"
+"""
 PARTS = ("publisher", "scripts", ".github", "action.yml", "requirements-github.lock", "pyproject.toml", "README.md", "LICENSE")
 
 
@@ -88,12 +100,27 @@ def python_folder(folder: Path) -> Path:
     return made
 
 
-def ship(folder: Path) -> Shipped:
+def shipped_once(folder: Path) -> Shipped:
+    """The same copy for every process that names ``folder``; the first one makes it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        ready = folder / "ready"
+        if not ready.exists():
+            shutil.rmtree(folder / "copy", ignore_errors=True)
+            ready.write_text(ship(folder / "copy").commit)
+        return Shipped(folder / "copy", ready.read_text())
+
+
+def ship(folder: Path, *, anew: bool = False) -> Shipped:
     """A commit of this checkout's shipped parts, uncommitted changes included, in ``folder``."""
     copy = folder / "publisher"
     copy.mkdir(parents=True)
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *PARTS], cwd=ROOT, check=True, capture_output=True
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *PARTS],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
     )
     for name in filter(None, listed.stdout.decode().split("\0")):
         if (ROOT / name).exists():
@@ -109,4 +136,23 @@ def ship(folder: Path) -> Shipped:
         shutil.copytree(stub, repository.path)
         repository.git("init", "--quiet", "--initial-branch=main")
         repository.commit({}, "A stand-in")
+    if not anew:
+        _install_once(copy, folder)
     return Shipped(folder, commit)
+
+
+def _install_once(copy: Path, folder: Path) -> None:
+    runner = folder / "installed"
+    runner.mkdir()
+    given = {"RUNNER_TEMP": str(runner), "GITHUB_PATH": str(runner / "path"), "GITHUB_ENV": str(runner / "env")}
+    path = f"{python_folder(folder)}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", str(copy / INSTALL)],
+        env={"PATH": path, "HOME": str(runner), **pip_environment(), **given},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    subprocess.run([runner / "publisher-venv/bin/python", "-m", "compileall", "-q", runner / "publisher-venv"], check=False)
+    script = LINK.replace("@VENV@", str(runner / "publisher-venv")).replace("@ENV@", str(runner / "env"))
+    (copy / INSTALL).write_text(script, "utf-8")

@@ -29,6 +29,8 @@ PubkeyAuthentication yes
 PermitRootLogin prohibit-password
 StrictModes no
 UsePAM no
+KexAlgorithms curve25519-sha256
+UseDNS no
 LogLevel VERBOSE
 """
 READ_ONLY = 'case "$SSH_ORIGINAL_COMMAND" in git-upload-pack*) exec git-shell -c "$SSH_ORIGINAL_COMMAND";; esac; exit 1'

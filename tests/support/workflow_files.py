@@ -34,7 +34,9 @@ def runnable(text: str, repository: str, commit: str) -> str:
 
 def triggers(flow: Mapping[str, Any]) -> Mapping[str, Any]:
     on = flow["on"]
-    return {on: {}} if isinstance(on, str) else dict.fromkeys(on, {}) if isinstance(on, list) else {k: v or {} for k, v in on.items()}
+    if isinstance(on, dict):
+        return {name: given or {} for name, given in on.items()}
+    return {name: {} for name in ([on] if isinstance(on, str) else on)}
 
 
 def crons(flow: Mapping[str, Any]) -> list[str]:

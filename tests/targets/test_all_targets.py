@@ -12,6 +12,7 @@ from publisher.errors import Bug, InputProblem
 from publisher.targets.all_targets import TARGETS, make_target
 from publisher.targets.directory import DirectoryTarget
 from publisher.targets.git_branch import GitBranchTarget
+from publisher.targets.github_pages import GithubPagesTarget
 from tests.support.target_actors import SITE, at, bare_repository, clone, fence, make_release
 
 
@@ -28,11 +29,19 @@ def make(base: Path, kind: str, options: Any) -> Any:
     from publisher.gitstore.gateway import Git
 
     spec = TargetSpec(kind=kind, options=options)
-    return make_target(spec, site=SITE, base=base, git=Git(base), state_remote=str(base.parent / "remote.git"), now=at)
+    return make_target(
+        spec,
+        site=SITE,
+        base=base,
+        git=Git(base),
+        state_remote=str(base.parent / "remote.git"),
+        now=at,
+        url="https://site.example/",
+    )
 
 
 def test_the_registry_is_a_literal_table() -> None:
-    assert dict(TARGETS) == {"directory": DirectoryTarget, "git-branch": GitBranchTarget}
+    assert dict(TARGETS) == {"directory": DirectoryTarget, "git-branch": GitBranchTarget, "github-pages": GithubPagesTarget}
 
 
 @pytest.mark.parametrize("kind", ["", "s3", "publisher.targets.directory.DirectoryTarget", "Directory"])
@@ -40,7 +49,7 @@ def test_an_unknown_kind_is_refused(base: Path, kind: str) -> None:
     with pytest.raises(InputProblem) as wrong:
         make(base, kind, {"path": "public"})
     assert wrong.value.code == "target-kind"
-    assert "directory, git-branch" in wrong.value.says
+    assert "directory, git-branch, github-pages" in wrong.value.says
 
 
 @pytest.mark.parametrize("path", ["public", "../public", "./a/../public", "sub/site", "plansdir"])
@@ -99,6 +108,23 @@ def test_a_path_that_the_repository_needs_is_refused(base: Path, path: str) -> N
                 "-x@host:y", "a@-x:y", "x\ny",
             )
         ),
+        *(
+            ("git-branch", {"branch": "gh-pages", "repository": "git@github.com:o/site.git", "key": key})
+            for key in (
+                "secret", "/home/me/.ssh/secret", "-----BEGIN OPENSSH PRIVATE KEY-----", "a\nsecret", "A SECRET", 3, "9SECRET"
+            )
+        ),
+        *(
+            ("git-branch", {"branch": "gh-pages", "repository": url, "key": "DEPLOY_KEY"})
+            for url in ("https://github.com/o/site.git", "../site.git", "", "/srv/site.git")
+        ),
+        ("git-branch", {"branch": "gh-pages", "key": "DEPLOY_KEY"}),
+        ("git-branch", {"branch": "gh-pages", "pages": "yes"}),
+        ("git-branch", {"branch": "gh-pages", "pages": True}),
+        ("git-branch", {"branch": "gh-pages", "repository": "git@github.com:o/site.git", "pages": "build"}),
+        ("github-pages", {"branch": "gh-pages"}),
+        ("github-pages", {"environment": 3}),
+        ("github-pages", {"repository": "o/secret"}),
     ],
 )  # fmt: skip
 def test_wrong_options_are_refused_without_quoting_them(base: Path, kind: str, options: Any) -> None:
@@ -148,3 +174,39 @@ def test_urls_are_passed_to_git_as_they_stand(base: Path, url: str) -> None:
     spec = TargetSpec(kind="git-branch", options={"branch": "gh-pages", "repository": url})
     make_target(spec, site=SITE, base=base, git=Asked(), state_remote="origin", now=at).look()  # type: ignore[arg-type]
     assert asked == [url]
+
+
+def test_a_key_is_handed_to_git_by_its_name(base: Path) -> None:
+    given: list[tuple[str, str]] = []
+
+    class Told:
+        def use_key(self, remote: str, name: str) -> None:
+            given.append((remote, name))
+
+    url = "git@github.com:o/site.git"
+    spec = TargetSpec(kind="git-branch", options={"branch": "gh-pages", "repository": url, "key": "PUBLISHER_DEPLOY_KEY"})
+    make_target(spec, site=SITE, base=base, git=Told(), state_remote="origin", now=at)  # type: ignore[arg-type]
+    assert given == [(url, "PUBLISHER_DEPLOY_KEY")]
+
+
+@pytest.mark.parametrize("url", ["http://site.example/", "ftp://site.example/", "site.example", ""])
+def test_a_pages_site_is_read_over_https(base: Path, url: str) -> None:
+    spec = TargetSpec(kind="github-pages", options={})
+    with pytest.raises(InputProblem) as wrong:
+        make_target(spec, site=SITE, base=base, git=None, state_remote="origin", now=at, url=url)  # type: ignore[arg-type]
+    assert wrong.value.code == "site-url"
+
+
+def test_a_pages_target_says_what_it_cannot_promise(base: Path) -> None:
+    target = make(base, "github-pages", {"environment": "production", "url": "https://preview.example/"})
+    assert (target.joins_ledger, target.can_fence) == (False, False)
+    assert "detected" in target.guarantee and "10 minutes" in target.guarantee
+    with pytest.raises(Bug):
+        target.raise_fence(fence(1))
+
+
+def test_github_is_not_asked_where_there_is_none(base: Path) -> None:
+    target = make(base, "github-pages", {})
+    with pytest.raises(InputProblem) as wrong:
+        target.came_to_nothing("sha256:" + "0" * 64, record="0" * 40)
+    assert wrong.value.code == "no-host"

@@ -17,7 +17,8 @@ LEVELS = ("none", "read", "write")
 # What a role may write; everybody who can read may also take part in conversations ("participate").
 WRITES_FROM = {
     "participate": "read", "labels": "triage", "contents": "write", "pull_requests": "write", "issues": "write", "statuses": "write",
-    "actions": "write", "deployments": "write", "pages": "maintain", "workflows": "write", "administration": "admin",
+    "actions": "write", "deployments": "write", "pages": "maintain", "workflows": "write", "checks": "write",
+    "administration": "admin",
 }  # fmt: skip
 READS_FROM = {"administration": "admin", "secrets": "write", "variables": "write"}
 ACTIONS_BOT = ("github-actions[bot]", 41_898_282)
@@ -64,7 +65,9 @@ class Account:
         if self.kind == "user":
             if level == "read":
                 return (public and area not in READS_FROM) or _at_least(self.role, READS_FROM.get(area, "read"))
-            return area in WRITES_FROM and _at_least(self.role, "read" if area == "participate" and public else WRITES_FROM[area])
+            return area in WRITES_FROM and _at_least(
+                self.role, "read" if area == "participate" and public else WRITES_FROM[area]
+            )
         if level == "read" and (area == "metadata" or (public and area not in READS_FROM)):
             return True
         if area in ("participate", "labels"):
@@ -114,10 +117,13 @@ class Accounts:
         return self._added(*ACTIONS_BOT, type="Bot", kind="actions", permissions=dict(permissions))
 
     def deploy_key(self, owner: Account, *, write: bool) -> Account:
-        made = self._added(
-            owner.login, next(self._numbers), kind="deploy-key", permissions={"contents": "write" if write else "read"}, owner=owner
+        return self._added(
+            owner.login,
+            next(self._numbers),
+            kind="deploy-key",
+            permissions={"contents": "write" if write else "read"},
+            owner=owner,
         )
-        return made
 
     def named(self, login: str) -> Account | None:
         return next((one for one in self.all if one.login == login and one.kind != "deploy-key" and not one.deleted), None)

@@ -73,18 +73,17 @@ class Workflows:
         """The triggers (``on``) of each workflow file of a commit."""
         if not commit:
             return {}
-        rows = self.sim.git.lines("ls-tree", "-r", commit, "--", f"{FOLDER}/")
-        found = {}
-        for row in rows:
-            blob, path = row.split(" ")[2].split("\t")[0], row.split("\t")[1]
-            if path.endswith((".yml", ".yaml")):
-                found[path] = self._parsed(blob)
-        return found
+        git = self.sim.git
+        folder = git.entry(git.commit(commit).tree, FOLDER)
+        entries = git.tree(folder[1]) if folder else {}
+        return {
+            f"{FOLDER}/{name}": self._parsed(blob) for name, (_, blob) in entries.items() if name.endswith((".yml", ".yaml"))
+        }
 
     def _parsed(self, blob: str) -> dict[str, Any]:
         if blob not in self._read:
             try:
-                read = yaml.safe_load(self.sim.git.run("cat-file", "blob", blob))
+                read = yaml.safe_load(self.sim.git.read("blob", blob))
             except yaml.YAMLError:
                 read = None
             self._read[blob] = read if isinstance(read, dict) else {}
@@ -141,8 +140,9 @@ class Workflows:
         if workflow.state.startswith("disabled") and self.sim.models("disabled-workflows-do-not-run"):
             return None
         made = Run(
-            id=self.sim.new_id(), number=sum(one.workflow is workflow for one in self.runs) + 1, workflow=workflow, event=event, sha=sha,
-            branch=branch, actor=actor.who, triggering=actor.who, at=self.sim.now, started_at=self.sim.now, **more,
+            id=self.sim.new_id(), number=sum(one.workflow is workflow for one in self.runs) + 1, workflow=workflow,
+            event=event, sha=sha, branch=branch, actor=actor.who, triggering=actor.who, at=self.sim.now,
+            started_at=self.sim.now, **more,
         )  # fmt: skip
         self.runs.append(made)
         return made
@@ -200,7 +200,9 @@ class Workflows:
                 raise ApiError(422, f"Unexpected inputs provided: {sorted(unknown)}")
             if account.kind == "actions" and not self.sim.models("dispatches-always-start"):
                 raise ApiError(422, "not started")
-            made = self._start(workflow.path, "workflow_dispatch", sha, ref.removeprefix("refs/heads/"), account, inputs=dict(inputs))
+            made = self._start(
+                workflow.path, "workflow_dispatch", sha, ref.removeprefix("refs/heads/"), account, inputs=dict(inputs)
+            )
             if made is None:
                 raise ApiError(422, "Cannot trigger a 'workflow_dispatch' on a disabled workflow")
             return made
@@ -209,7 +211,8 @@ class Workflows:
         run.status, run.conclusion = "completed", conclusion
 
     def rerun(self, account: Account, run: Run) -> None:
-        run.attempt, run.triggering, run.started_at, run.status, run.conclusion = run.attempt + 1, account, self.sim.now, "queued", None
+        run.attempt, run.triggering, run.started_at = run.attempt + 1, account, self.sim.now
+        run.status, run.conclusion = "queued", None
         if not self.sim.models("reruns-keep-their-commit"):
             run.sha = self._home()
 
@@ -254,14 +257,16 @@ def run_shape(sim: Simulator, one: Run) -> Any:
     }  # fmt: skip
     endings = {"jobs": "jobs", "logs": "logs", "cancel": "cancel", "rerun": "rerun", "artifacts": "artifacts"}
     return {
-        "id": one.id, "name": one.workflow.name, "node_id": shapes.node("WFR", one.id), "check_suite_id": one.id, "path": one.workflow.path,
-        "head_branch": one.branch, "head_sha": one.sha, "run_number": one.number, "run_attempt": one.attempt, "event": one.event,
-        "display_title": commit.message.splitlines()[0], "status": one.status, "conclusion": one.conclusion,
-        "workflow_id": one.workflow.id, "url": at, "html_url": f"{sim.html_url}/actions/runs/{one.id}", "pull_requests": [],
-        "created_at": shapes.moment(one.at), "updated_at": shapes.moment(one.started_at), "run_started_at": shapes.moment(one.started_at),
+        "id": one.id, "name": one.workflow.name, "node_id": shapes.node("WFR", one.id), "check_suite_id": one.id,
+        "path": one.workflow.path, "head_branch": one.branch, "head_sha": one.sha, "run_number": one.number,
+        "run_attempt": one.attempt, "event": one.event, "display_title": commit.message.splitlines()[0], "status": one.status,
+        "conclusion": one.conclusion, "workflow_id": one.workflow.id, "url": at,
+        "html_url": f"{sim.html_url}/actions/runs/{one.id}", "pull_requests": [], "created_at": shapes.moment(one.at),
+        "updated_at": shapes.moment(one.started_at), "run_started_at": shapes.moment(one.started_at),
         "actor": shapes.user(sim, one.actor), "triggering_actor": shapes.user(sim, one.triggering), "head_commit": head,
         "previous_attempt_url": f"{at}/attempts/{one.attempt - 1}" if one.attempt > 1 else None,
-        **{f"{name}_url": f"{at}/{ending}" for name, ending in endings.items()}, "check_suite_url": f"{sim.repo_url}/check-suites/{one.id}",
+        **{f"{name}_url": f"{at}/{ending}" for name, ending in endings.items()},
+        "check_suite_url": f"{sim.repo_url}/check-suites/{one.id}",
         "workflow_url": f"{sim.repo_url}/actions/workflows/{one.workflow.id}", "repository": shapes.minimal_repository(sim),
         "head_repository": shapes.minimal_repository(sim), "referenced_workflows": [],
     }  # fmt: skip

@@ -95,14 +95,47 @@ class Activity:
         if name.startswith("refs/forks/"):
             return self._pushed_to_fork(account, source, name, folder)
         self.sim.may_push(account)
-        at = folder or self.sim.bare
-        commit = subprocess.run(
-            ["git", "rev-parse", "--verify", "--quiet", f"{source}^{{commit}}"], cwd=at, env=environment(), capture_output=True
-        ).stdout.decode().strip()  # fmt: skip
+        if folder:
+            return self._pushed_from(folder, account, source, name, force=force)
+        with self.sim.lock:
+            self.catch_up()
+            commit, before = self.sim.git.resolved(source), self.sim.git.resolved(name) or ZERO
+            assert commit or not source, f"no commit {source}"
+            if (commit or ZERO) != before:
+                self._pushed_here(account, Moved(name, before, commit or ZERO), force=force)
+            return commit
+
+    def _pushed_here(self, account: Account, move: Moved, *, force: bool) -> None:
+        """What a client and receive-pack do with a push whose objects are here already: the same checks, the same hook."""
+        git = self.sim.git
+        if move.ref.startswith("refs/pull/") and self.sim.models("pull-refs-cannot-be-pushed"):
+            raise ApiError(422, "deny updating a hidden ref")
+        if move.after == ZERO and move.ref == f"refs/heads/{self.sim.default}":
+            raise ApiError(422, "refusing to delete the current branch")
+        if ZERO not in (move.before, move.after) and not force and not git.is_ancestor(move.before, move.after):
+            raise ApiError(422, "non-fast-forward")
+        env = environment(self.begin(account, (move,)))
+        if self.sim.protection.rulesets or "SIM_NO_WORKFLOWS" in env:
+            line = f"{move.before} {move.after} {move.ref}\n"
+            done = subprocess.run(
+                ["hooks/pre-receive"], cwd=self.sim.bare, env=env, input=line, capture_output=True, text=True, check=False
+            )  # fmt: skip
+            self.catch_up()
+            if done.returncode != 0:
+                raise ApiError(422, done.stderr)
+        if not git.update(move.ref, move.after, move.before):
+            raise ApiError(422, "failed to update ref")
+        self.pushes[-1].moved = (move,)
+        self.record(move.ref, move.before, move.after, account)
+
+    def _pushed_from(self, folder: Path, account: Account, source: str, name: str, *, force: bool) -> str:
+        named = ["git", "rev-parse", "--verify", "--quiet", f"{source}^{{commit}}"]
+        found = subprocess.run(named, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+        commit = found.stdout.strip()
         assert commit or not source, f"no commit {source}"
-        env = self.begin(account, (Moved(name, self.sim.git.resolved(name) or ZERO, commit or ZERO),))
+        env = environment(self.begin(account, (Moved(name, self.sim.git.resolved(name) or ZERO, commit or ZERO),)))
         given = ["git", "push", "--porcelain", *(["--force"] if force else []), str(self.sim.bare), f"{commit}:{name}"]
-        done = subprocess.run(given, cwd=at, env=environment(env), capture_output=True, check=False)
+        done = subprocess.run(given, cwd=folder, env=env, capture_output=True, check=False)
         self.catch_up()
         if done.returncode != 0:
             raise ApiError(422, done.stderr.decode("utf-8", "replace"))

@@ -18,7 +18,9 @@ WITH_SLASHES = ("path", "branch", "ref")
 class ApiError(Exception):
     """GitHub's refusal; also raised by the Python API of the simulator."""
 
-    def __init__(self, status: int, message: str, *, errors: Sequence[Json] = (), headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, status: int, message: str, *, errors: Sequence[Json] = (), headers: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(f"{status} {message}")
         self.status, self.message, self.errors, self.headers = status, message, list(errors), dict(headers or {})
 
@@ -109,8 +111,10 @@ ROUTES: list[Route] = []
 REPO = "/repos/{owner}/{repo}"
 
 
-def route(method: str, template: str, area: str = "metadata", level: str = "read") -> Callable[[Handler], Handler]:
-    """Registers a handler. ``template`` below the repository, unless it starts with a slash."""
+def route(
+    method: str, template: str, area: str = "metadata", level: str = "read", *, named: str = ""
+) -> Callable[[Handler], Handler]:  # fmt: skip
+    """Registers a handler. ``template`` below the repository, unless it starts with a slash; ``named``: as it is described."""
     path = template if template.startswith("/") else f"{REPO}/{template}".rstrip("/")
 
     def part(found: re.Match[str]) -> str:
@@ -118,7 +122,7 @@ def route(method: str, template: str, area: str = "metadata", level: str = "read
 
     def registered(handler: Handler) -> Handler:
         pattern = re.compile(re.sub(r"\{(\w+)\}", part, path))
-        ROUTES.append(Route(f"{method} {path}", (area, level), handler, pattern))
+        ROUTES.append(Route(f"{method} {f'{REPO}/{named}' if named else path}", (area, level), handler, pattern))
         ROUTES.sort(key=lambda one: -one.literals)
         return handler
 

@@ -1,7 +1,15 @@
 """Faults: what the network, a busy server and a limited token do to one request, before or after it took effect.
 
 ``Faults.next("POST /repos/ann/site/pulls", status=502, after=True)``: the first word is the method, or ``*``; the rest is the path
-below the API's address, where ``*`` stands for anything; ``git-receive-pack`` and ``git-upload-pack`` name git's own requests.
+below the API's address, where ``*`` stands for anything; ``git-receive-pack`` and ``git-upload-pack`` name git's own requests,
+``git-receive-pack/refs`` the look at the refs before one.
+
+Kinds: ``status`` answers it; ``hang`` never answers; ``reset`` breaks the connection off and ``close`` ends it without a word;
+``secondary`` and ``primary`` are the rate limits; ``forbidden`` is 403; ``empty`` is a list without items, or a good answer without
+a body (for git: no answer at all).
+
+``keep_git_connections``: git's requests share a connection. A client then sends a request once more by itself when such a
+connection ends without an answer: a push that was done and lost is pushed again.
 """
 
 from __future__ import annotations
@@ -16,7 +24,7 @@ from tests.support.github.answers import Answer, ApiError
 if TYPE_CHECKING:
     from tests.support.github.simulator import Simulator
 
-KINDS = ("status", "hang", "reset", "secondary", "primary", "forbidden", "empty")
+KINDS = ("status", "hang", "reset", "close", "secondary", "primary", "forbidden", "empty")
 WORDS = {500: "Server Error", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout", 404: "Not Found"}
 
 
@@ -41,6 +49,7 @@ class Faults:
         self.sim = sim
         self.planned: list[Fault] = []
         self.over = threading.Event()
+        self.keep_git_connections = False
         self.index_delay = 0.0
 
     def next(self, pattern: str, *, status: int = 0, kind: str = "", after: bool = False, times: int = 1) -> Fault:
@@ -73,10 +82,9 @@ class Faults:
             return Answer(200, [] if isinstance(normal, list) else None)
         if fault.kind == "forbidden":
             return refused(ApiError(403, "Resource not accessible by integration"))
-        if fault.kind == "secondary":
-            return refused(self.secondary())
-        if fault.kind == "primary":
-            return refused(self.sim.quota.exceeded(None))
+        if fault.kind in ("secondary", "primary"):  # GitHub documents 403 and 429 for both
+            made = refused(self.secondary() if fault.kind == "secondary" else self.sim.quota.exceeded(None))
+            return Answer(fault.status or made.status, made.body, made.headers)
         return None
 
     def secondary(self) -> ApiError:

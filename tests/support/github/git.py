@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import os
+import re
 import subprocess
-import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from pathlib import Path
 
-ZERO = "0" * 40
+from tests.support.github.objects import ZERO, Commit, GitFailed, Objects, Person, environment
+
+__all__ = ["ZERO", "BareGit", "Commit", "GitFailed", "Person", "environment"]
+
 CONFIG = """\
+[core]
+\trepositoryformatversion = 0
+\tbare = true
+\tlogAllRefUpdates = false
+\tfsync = none
 [http]
 \treceivepack = true
 [receive]
@@ -25,65 +30,33 @@ CONFIG = """\
 \tallowFilter = true
 [gc]
 \tauto = 0
-[core]
-\tlogAllRefUpdates = false
-\tfsync = none
 """
+LOOSE = ("refs/heads/", "refs/pull/", "refs/forks/")
+SHA = re.compile(r"[0-9a-f]{40}")
 
 
-def environment(more: dict[str, str] | None = None) -> dict[str, str]:
-    """Nothing of the machine's configuration, nor of a surrounding git."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    fixed = {"LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_TERMINAL_PROMPT": "0"}
-    return {**kept, **fixed, **(more or {})}
-
-
-class GitFailed(Exception):
-    """The server's own git could not do what it should always be able to."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Person:
-    """A name in a commit."""
-
-    name: str
-    email: str
-    at: int
-
-    @property
-    def iso(self) -> str:
-        return datetime.fromtimestamp(self.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-    def variables(self, role: str) -> dict[str, str]:
-        return {f"GIT_{role}_NAME": self.name, f"GIT_{role}_EMAIL": self.email, f"GIT_{role}_DATE": f"@{self.at} +0000"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Commit:
-    sha: str
-    tree: str
-    parents: tuple[str, ...]
-    author: Person
-    committer: Person
-    message: str
-    signed: bool
-
-
-class BareGit:
-    """The bare repository. Every method is one git process, but for commits, which never change and are kept."""
+class BareGit(Objects):
+    """The bare repository. What is asked of full ids can never change, and is asked of git once."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._commits: dict[str, Commit] = {}
+        super().__init__(path)
+        self._bases: dict[tuple[str, str], str] = {}
+        self._between: dict[tuple[str, ...], list[str]] = {}
+        self._merged: dict[tuple[str, str], str] = {}
 
-    def create(self, default: str, *, hidden: bool = True) -> None:
-        made = ["git", "init", "--quiet", "--bare", "--template=", f"--initial-branch={default}", str(self.path)]
-        subprocess.run(made, env=environment(), check=True, capture_output=True)
-        with (self.path / "config").open("a", encoding="utf-8") as file:
-            file.write(CONFIG if hidden else CONFIG.replace("\thideRefs = refs/pull\n", ""))
-        (self.path / "hooks").mkdir(exist_ok=True)
+    def create(self, default: str, *, shown: Sequence[str] = ()) -> None:
+        """``shown``: refs that are not hidden from clients, though GitHub hides them."""
+        for folder in ("hooks", "objects/info", "objects/pack", "refs/heads", "refs/tags"):
+            (self.path / folder).mkdir(parents=True)
+        (self.path / "HEAD").write_text(f"ref: refs/heads/{default}\n", encoding="utf-8")
+        lines = [
+            line for line in CONFIG.splitlines(keepends=True) if line.strip() not in [f"hideRefs = {one}" for one in shown]
+        ]
+        (self.path / "config").write_text("".join(lines), encoding="utf-8")
 
-    def raw(self, *arguments: str, stdin: bytes | None = None, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[bytes]:
+    def raw(
+        self, *arguments: str, stdin: bytes | None = None, env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[bytes]:  # fmt: skip
         return subprocess.run(
             ["git", *arguments], cwd=self.path, env=environment(env), input=stdin, capture_output=True, check=False
         )
@@ -100,12 +73,28 @@ class BareGit:
     def lines(self, *arguments: str) -> list[str]:
         return self.run(*arguments).splitlines()
 
+    # --- names --------------------------------------------------------------------------------------------------------------
+
     def resolved(self, name: str, kind: str = "commit") -> str:
         """The full id of a ref or an abbreviated id; empty when there is none."""
-        if name.startswith("-"):
+        if not name or name.startswith("-"):
+            return ""
+        if kind == "commit" and (name in self._commits or self._loose(name)):
+            return self._loose(name) or name
+        if name.startswith(LOOSE) and not re.search(r"[~^:@]", name) and not (self.path / "packed-refs").exists():
             return ""
         done = self.raw("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{{kind}}}")
         return done.stdout.decode().strip() if done.returncode == 0 else ""
+
+    def _loose(self, ref: str) -> str:
+        """A branch or request that has a file of its own, as every ref has that was moved since the last packing."""
+        if not ref.startswith(LOOSE) or ".." in ref:
+            return ""
+        try:
+            text = (self.path / ref).read_text(encoding="ascii").strip()
+        except (OSError, ValueError):
+            return ""
+        return text if SHA.fullmatch(text) else ""
 
     def branch(self, name: str) -> str:
         return self.resolved(f"refs/heads/{name}")
@@ -120,63 +109,42 @@ class BareGit:
             return self.ok("update-ref", "-d", ref, *((old,) if old else ()))
         return self.ok("update-ref", ref, new, *((old,) if old else ()))
 
-    def is_ancestor(self, one: str, other: str) -> bool:
-        return self.ok("merge-base", "--is-ancestor", one, other)
+    def point(self, ref: str, sha: str) -> None:
+        """Sets a ref that the server alone writes (``refs/pull``); ``ZERO`` removes it."""
+        assert ref.startswith("refs/pull/")
+        place = self.path / ref
+        if sha == ZERO:
+            place.unlink(missing_ok=True)
+            return
+        place.parent.mkdir(parents=True, exist_ok=True)
+        part = place.with_name(f"{place.name}.part.lock")
+        part.write_text(f"{sha}\n", encoding="ascii")
+        part.replace(place)
+
+    # --- histories ----------------------------------------------------------------------------------------------------------
 
     def base_of(self, one: str, other: str) -> str:
-        done = self.raw("merge-base", one, other)
-        return done.stdout.decode().strip()
+        """The best common ancestor of two full ids; empty when there is none."""
+        if (one, other) not in self._bases:
+            self._bases[one, other] = self.raw("merge-base", one, other).stdout.decode().split("\n")[0]
+        return self._bases[one, other]
 
     def between(self, since: str, until: str, *options: str) -> list[str]:
-        """The commits of ``until`` that ``since`` lacks, oldest first."""
-        excluded = () if since == ZERO else (f"^{since}",)
-        return self.lines("rev-list", "--reverse", "--topo-order", *options, until, *excluded)
+        """The commits of ``until`` that ``since`` lacks, oldest first; both are full ids."""
+        key = (since, until, *options)
+        if key not in self._between:
+            excluded = () if since == ZERO else (f"^{since}",)
+            self._between[key] = self.lines("rev-list", "--reverse", "--topo-order", *options, until, *excluded)
+        return list(self._between[key])
 
     def merged_tree(self, ours: str, theirs: str) -> str:
         """The tree of a clean merge; empty when the two conflict or have nothing in common."""
-        done = self.raw("merge-tree", "--write-tree", "--no-messages", ours, theirs)
-        return done.stdout.decode().split("\n")[0] if done.returncode == 0 else ""
-
-    def committed(self, tree: str, parents: tuple[str, ...], message: str, author: Person, committer: Person) -> str:
-        given = [option for parent in parents for option in ("-p", parent)]
-        env = author.variables("AUTHOR") | committer.variables("COMMITTER")
-        return self.run("commit-tree", tree, *given, stdin=message.encode("utf-8", "surrogateescape"), env=env)
-
-    def tree_with(self, commit: str, files: Mapping[str, bytes | str | None], *, blobs: bool = False) -> str:
-        """The tree of a commit (empty: none) with some files written, or removed where the value is None."""
-        rows = []
-        for name, data in files.items():
-            if data is None:
-                rows.append(f"0 {ZERO}\t{name}\n")
-                continue
-            given = data.encode("utf-8") if isinstance(data, str) else data
-            sha = given.decode() if blobs else self.run("hash-object", "-w", "--stdin", stdin=given)
-            rows.append(f"100644 {sha}\t{name}\n")
-        with tempfile.TemporaryDirectory(dir=self.path) as folder:
-            env = {"GIT_INDEX_FILE": f"{folder}/index"}
-            self.run("read-tree", commit or "--empty", env=env)
-            self.run("update-index", "--index-info", stdin="".join(rows).encode("utf-8"), env=env)
-            return self.run("write-tree", env=env)
-
-    def commit(self, sha: str) -> Commit:
-        if sha not in self._commits:
-            self._commits[sha] = parsed(sha, self.run("cat-file", "commit", sha))
-        return self._commits[sha]
-
-
-def parsed(sha: str, text: str) -> Commit:
-    head, _, message = text.partition("\n\n")
-    fields: dict[str, list[str]] = {}
-    for line in head.splitlines():
-        name, _, value = line.partition(" ")
-        fields.setdefault(name, []).append(value)
-    return Commit(
-        sha=sha, tree=fields["tree"][0], parents=tuple(fields.get("parent", ())), author=_person(fields["author"][0]),
-        committer=_person(fields["committer"][0]), message=message.rstrip("\n"), signed="gpgsig" in fields,
-    )  # fmt: skip
-
-
-def _person(text: str) -> Person:
-    named, _, when = text.rpartition("> ")
-    name, _, email = named.partition(" <")
-    return Person(name=name, email=email, at=int(when.split(" ")[0]))
+        if (ours, theirs) not in self._merged:
+            if self.is_ancestor(ours, theirs):
+                self._merged[ours, theirs] = self.commit(theirs).tree
+            elif self.is_ancestor(theirs, ours):
+                self._merged[ours, theirs] = self.commit(ours).tree
+            else:
+                done = self.raw("merge-tree", "--write-tree", "--no-messages", ours, theirs)
+                self._merged[ours, theirs] = done.stdout.decode().split("\n")[0] if done.returncode == 0 else ""
+        return self._merged[ours, theirs]

@@ -20,7 +20,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from tests.support.github import git_http, pulls_api, repository_api, settings_api
+from tests.support.github import (
+    actions_api,
+    activity,
+    checks,
+    git_http,
+    issues,
+    pages_api,
+    protection,
+    pulls_api,
+    repository_api,
+    reviews,
+    settings_api,
+)
 from tests.support.github.accounts import Account
 from tests.support.github.answers import ROUTES, Answer, ApiError, Call, Page, Route, not_found
 from tests.support.github.faults import Fault, refused
@@ -30,8 +42,15 @@ if TYPE_CHECKING:
     from tests.support.github.simulator import Simulator
 
 API = "/api/v3"
-TYPES = {"html": "text/html; charset=utf-8", "xml": "application/xml", "json": "application/json", "css": "text/css", "txt": "text/plain"}
-LOADED = (pulls_api, repository_api, settings_api)  # their endpoints register themselves
+TYPES = {
+    "html": "text/html; charset=utf-8",
+    "xml": "application/xml",
+    "json": "application/json",
+    "css": "text/css",
+    "txt": "text/plain",
+}
+# Their endpoints register themselves.
+LOADED = (actions_api, activity, checks, issues, pages_api, protection, pulls_api, repository_api, reviews, settings_api)
 
 
 class Lost(Exception):
@@ -232,6 +251,7 @@ def handler_of(sim: Simulator) -> type[BaseHTTPRequestHandler]:
             self._send(answer.status, {"Content-Type": "application/json; charset=utf-8", **answer.headers}, body)
 
         def _git(self, path: str, query: str, headers: Mapping[str, str], body: bytes) -> None:
+            self.close_connection = not sim.faults.keep_git_connections
             name = path.rsplit("/", 1)[1] if self.command == "POST" else f"{query.partition('service=')[2]}/refs"
             fault = sim.faults.take(self.command, name) if body != b"0000" else None
             if fault and not fault.after:
@@ -257,7 +277,9 @@ def handler_of(sim: Simulator) -> type[BaseHTTPRequestHandler]:
         def _site(self, path: str) -> None:
             below = f"/pages/{sim.name}/"
             with sim.lock:
-                status, data, name = sim.pages.served(unquote(path.removeprefix(below))) if path.startswith(below) else (404, b"", "")
+                status, data, name = (
+                    sim.pages.served(unquote(path.removeprefix(below))) if path.startswith(below) else (404, b"", "")
+                )
             kind = TYPES.get(name.rsplit(".", 1)[-1], "application/octet-stream")
             self._send(status, {"Content-Type": kind, "Cache-Control": "max-age=600"}, data)
 
@@ -267,6 +289,8 @@ def handler_of(sim: Simulator) -> type[BaseHTTPRequestHandler]:
             self.send_header("Date", format_datetime(now, usegmt=True))
             for name, value in headers.items():
                 self.send_header(name, value)
+            if self.close_connection:
+                self.send_header("Connection", "close")
             if status not in (204, 304):
                 self.send_header("Content-Length", str(len(body)))
             self.end_headers()

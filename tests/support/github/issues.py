@@ -73,16 +73,25 @@ class Issues:
         return next(self._numbers)
 
     def numbered(self, number: int) -> Issue | Pull:
-        found = [one for one in (*self.all, *self.sim.pulls.all) if one.number == number]
+        found = [one for one in self.everything() if one.number == number]
         if not found:
             raise not_found()
         return found[0]
+
+    def everything(self) -> list[Issue | Pull]:
+        return [*self.all, *self.sim.pulls.all]
 
     def open(self, account: Account, title: str, body: str = "", labels: tuple[str, ...] = ()) -> int:
         with self.sim.lock:
             now = self.sim.now
             made = Issue(
-                number=self.next_number(), title=title, body=body, user=account, created_at=now, updated_at=now, labels=list(labels)
+                number=self.next_number(),
+                title=title,
+                body=body,
+                user=account,
+                created_at=now,
+                updated_at=now,
+                labels=list(labels),
             )
             self.all.append(made)
             for name in labels:
@@ -110,11 +119,18 @@ class Issues:
     # --- timelines ----------------------------------------------------------------------------------------------------------
 
     def note(
-        self, number: int, kind: str, actor: Account, *, commit: str = "", review: Review | None = None, comment: Comment | None = None,
-        **more: Any,
+        self, number: int, kind: str, actor: Account, *, commit: str = "", review: Review | None = None,
+        comment: Comment | None = None, **more: Any,
     ) -> None:  # fmt: skip
         made = Event(
-            id=self.sim.new_id(), kind=kind, actor=actor, at=self.sim.now, commit=commit, review=review, comment=comment, more=more
+            id=self.sim.new_id(),
+            kind=kind,
+            actor=actor,
+            at=self.sim.now,
+            commit=commit,
+            review=review,
+            comment=comment,
+            more=more,
         )
         self.timelines.setdefault(number, []).append(made)
 
@@ -127,7 +143,9 @@ class Issues:
         sim = self.sim
         if one.commit:
             made = {**shapes.git_commit(sim, sim.git.commit(one.commit)), "event": "committed"}
-            return made if sim.models("timeline-commits-have-their-own-dates") else {**made, "created_at": shapes.moment(one.at)}
+            return (
+                made if sim.models("timeline-commits-have-their-own-dates") else {**made, "created_at": shapes.moment(one.at)}
+            )
         if one.review:
             pull = sim.pulls.numbered(number)
             made = {**shapes.review(sim, pull, one.review), "event": "reviewed"}
@@ -142,7 +160,8 @@ class Issues:
 def comment_shape(sim: Simulator, one: Comment) -> Any:
     at = f"{sim.repo_url}/issues/comments/{one.id}"
     return {
-        "id": one.id, "node_id": shapes.node("IC", one.id), "url": at, "html_url": f"{sim.html_url}/issues/{one.number}#issuecomment-{one.id}",
+        "id": one.id, "node_id": shapes.node("IC", one.id), "url": at,
+        "html_url": f"{sim.html_url}/issues/{one.number}#issuecomment-{one.id}",
         "issue_url": f"{sim.repo_url}/issues/{one.number}", "user": shapes.user_or_ghost(sim, one.user), "body": one.body,
         "created_at": shapes.moment(one.created_at), "updated_at": shapes.moment(one.updated_at),
         "author_association": shapes.association(sim, one.user), "performed_via_github_app": shapes.app(sim, one.user),
@@ -157,12 +176,12 @@ def issue_shape(sim: Simulator, one: Issue | Pull) -> Any:
         "id": 80_000 + one.number, "node_id": shapes.node("I", one.number), "url": at, "html_url": html, "number": one.number,
         "repository_url": sim.repo_url, "labels_url": f"{at}/labels{{/name}}", "comments_url": f"{at}/comments",
         "events_url": f"{at}/events", "timeline_url": f"{at}/timeline", "title": one.title, "body": one.body or None,
-        "user": shapes.user_or_ghost(sim, one.user), "labels": [shapes.label(sim, name) for name in one.labels], "state": one.state,
-        "locked": False, "assignee": None, "assignees": [], "milestone": None, "comments": len(sim.issues.comments_of(one.number)),
-        "created_at": shapes.moment(one.created_at), "updated_at": shapes.moment(one.updated_at),
-        "closed_at": one.closed_at and shapes.moment(one.closed_at), "author_association": shapes.association(sim, one.user),
-        "active_lock_reason": None, "state_reason": "completed" if one.state == "closed" else None,
-        "performed_via_github_app": shapes.app(sim, one.user),
+        "user": shapes.user_or_ghost(sim, one.user), "labels": [shapes.label(sim, name) for name in one.labels],
+        "state": one.state, "locked": False, "assignee": None, "assignees": [], "milestone": None,
+        "comments": len(sim.issues.comments_of(one.number)), "created_at": shapes.moment(one.created_at),
+        "updated_at": shapes.moment(one.updated_at), "closed_at": one.closed_at and shapes.moment(one.closed_at),
+        "author_association": shapes.association(sim, one.user), "active_lock_reason": None,
+        "state_reason": "completed" if one.state == "closed" else None, "performed_via_github_app": shapes.app(sim, one.user),
     }  # fmt: skip
     if isinstance(one, Issue):
         return {**made, "closed_by": shapes.user_or_null(sim, one.closed_by)}
@@ -203,7 +222,7 @@ def list_issues(call: Call) -> Any:
     state, labels = query.get("state", "open"), set(filter(None, query.get("labels", "").split(",")))
     found = [
         one
-        for one in (*sim.issues.all, *sim.pulls.all)
+        for one in sim.issues.everything()
         if state in ("all", one.state)
         and labels <= set(one.labels)
         and query.get("creator", one.user.login) == one.user.login

@@ -23,6 +23,7 @@ RULES: dict[str, str] = {
     "one-open-request-for-a-branch": "a second open request of the same branch is 422",
     "pull-refs-stay": "refs/pull/N/head stays when the branch is gone, and follows it while the request is open",
     "pull-refs-cannot-be-pushed": "refs/pull is read-only",
+    "forks-are-elsewhere": "a fork's branches are not here; its requests are, under refs/pull",
     "deleting-the-head-closes": "deleting the head's branch closes the request",
     "forced-heads-cannot-reopen": "a closed request whose head was force-pushed cannot be reopened",
     "actions-may-not-open": "GITHUB_TOKEN opens requests only where the settings let it",
@@ -90,7 +91,6 @@ RULES: dict[str, str] = {
     "large-files-have-no-content": "contents of a file above 1 MB are empty",
     "contents-compare-the-blob": "a file is replaced only against the blob that was named (409)",
     "descriptions-are-short": "a status description above 140 characters is 422",
-    "annotations-are-few": "more than 50 annotations in a request are 422",
     "newest-status-counts": "of a context, the newest status counts",
     "creating-a-ref-never-moves-it": "creating a ref that exists is 422",
     "moving-a-ref-is-a-fast-forward": "moving a ref without force is a fast-forward",
@@ -99,5 +99,5 @@ RULES: dict[str, str] = {
     "a-page-has-at-most-100": "a page has 100 items at most",
     "requests-are-counted": "the hourly limit is 403 with X-RateLimit headers",
     "answers-have-the-servers-date": "the Date header is the server's clock",
-    "bodies-are-judged": "a body that the API does not take is 422",
+    "bodies-are-judged": "a body that GitHub's schema refuses is 422: types, words, required fields, 50 annotations at most",
 }

@@ -113,7 +113,9 @@ class Pages:
         with tarfile.open(fileobj=io.BytesIO(self.sim.git.raw("archive", "--format=tar", commit).stdout)) as packed:
             found = {one.name: packed.extractfile(one).read() for one in packed if one.isfile()}  # type: ignore[union-attr]
         below = self.folder.strip("/")
-        return {name.removeprefix(f"{below}/"): data for name, data in found.items() if not below or name.startswith(f"{below}/")}
+        return {
+            name.removeprefix(f"{below}/"): data for name, data in found.items() if not below or name.startswith(f"{below}/")
+        }
 
     # --- deployments --------------------------------------------------------------------------------------------------------
 
@@ -178,8 +180,9 @@ def configured(call: Call) -> Pages:
 def get_pages(call: Call) -> Any:
     pages = configured(call)
     made = {
-        "url": f"{call.sim.repo_url}/pages", "status": "built" if pages.live else None, "cname": None, "custom_404": "404.html" in pages.live,
-        "html_url": pages.url, "build_type": pages.build_type, "public": True, "https_enforced": False,
+        "url": f"{call.sim.repo_url}/pages", "status": "built" if pages.live else None, "cname": None,
+        "custom_404": "404.html" in pages.live, "html_url": pages.url, "build_type": pages.build_type, "public": True,
+        "https_enforced": False,
     }  # fmt: skip
     return {**made, "source": {"branch": pages.branch or call.sim.default, "path": pages.folder}}
 
@@ -218,7 +221,7 @@ def create_deployment(call: Call) -> Any:
     version = call.body["pages_build_version"]
     call.sim.pages.deploy(version, int(call.body.get("artifact_id", 0)))
     at = f"{call.sim.repo_url}/pages/deployments/{version}"
-    return {"id": version, "status_url": at, "page_url": call.sim.pages.url, "preview_url": ""}
+    return {"id": version, "status_url": at, "page_url": call.sim.pages.url}
 
 
 def deployment_of(call: Call) -> Deployment:
@@ -241,17 +244,26 @@ def cancel_deployment(call: Call) -> Any:
     return Answer(204)
 
 
+def artifact_shape(sim: Simulator, one: Artifact) -> Any:
+    at = f"{sim.repo_url}/actions/artifacts/{one.id}"
+    when = shapes.moment(one.at)
+    return {
+        "id": one.id, "node_id": shapes.node("MDg", one.id), "name": one.name,
+        "size_in_bytes": sum(map(len, one.files.values())), "url": at, "archive_download_url": f"{at}/zip", "expired": False,
+        "created_at": when, "expires_at": when, "updated_at": when, "workflow_run": {"id": one.run},
+    }  # fmt: skip
+
+
+@route("GET", "actions/artifacts/{artifact_id}", "actions")
+def artifact(call: Call) -> Any:
+    for one in call.sim.pages.artifacts:
+        if one.id == call.number("artifact_id"):
+            return artifact_shape(call.sim, one)
+    raise not_found()
+
+
 @route("GET", "actions/runs/{run_id}/artifacts", "actions")
 def artifacts_of_run(call: Call) -> Any:
     name = call.query.get("name", "")
     found = [one for one in call.sim.pages.artifacts if one.run == call.number("run_id") and name in ("", one.name)]
-
-    def shown(one: Artifact) -> Any:
-        at = f"{call.sim.repo_url}/actions/artifacts/{one.id}"
-        when = shapes.moment(one.at)
-        return {
-            "id": one.id, "node_id": shapes.node("MDg", one.id), "name": one.name, "size_in_bytes": sum(map(len, one.files.values())),
-            "url": at, "archive_download_url": f"{at}/zip", "expired": False, "created_at": when, "expires_at": when, "updated_at": when,
-        }  # fmt: skip
-
-    return Page(found, shown, under="artifacts", beside={"total_count": len(found)})
+    return Page(found, lambda one: artifact_shape(call.sim, one), under="artifacts", beside={"total_count": len(found)})

@@ -5,6 +5,8 @@ Rules:
 * GITHUB_TOKEN cannot be a bypass actor in a person's repository (422);
 * only reviewers with write access count towards the required reviews; the latest decision of each of them counts;
 * a merge needs what the rules of its base branch ask for (405), whoever merges, unless the rules may be bypassed.
+
+Branches are matched as the shell does, where ``*`` stands for a slash too (at GitHub it does not).
 """
 
 from __future__ import annotations
@@ -101,7 +103,9 @@ class Protection:
 
     def written(self) -> None:
         """Hands the rules to the hook."""
-        admins = [one for one in self.sim.accounts.all if one.role == "admin"] if not self.sim.models("rules-bind-admins") else []
+        admins = (
+            [one for one in self.sim.accounts.all if one.role == "admin"] if not self.sim.models("rules-bind-admins") else []
+        )
         rows = []
         for ruleset in self.rulesets if self.sim.models("rulesets-bind-pushes") else ():
             free = ",".join(one.key for one in (*ruleset.bypass, *admins) if self.sim.models("bypass-actors-pass"))
@@ -115,7 +119,13 @@ class Protection:
     def note(self, actor: Account, before: str, after: str, ref: str, result: str) -> None:
         self.suites.append(
             Suite(
-                id=self.sim.new_id(), actor=actor, before=before, after=after, ref=ref, at=shapes.moment(self.sim.now), result=result
+                id=self.sim.new_id(),
+                actor=actor,
+                before=before,
+                after=after,
+                ref=ref,
+                at=shapes.moment(self.sim.now),
+                result=result,
             )
         )
 
@@ -130,6 +140,12 @@ class Protection:
             if unmet and ruleset.mode != "exempt":
                 result = "bypass"
         return result
+
+    def mergeable_state(self, pull: Pull) -> str:
+        """As ``GET pulls/{n}`` words it for a request that merges cleanly."""
+        if pull.draft:
+            return "draft"
+        return "blocked" if any(self._unmet(one, pull, pull.user, queued=True) for one in self.of(pull.base)) else "clean"
 
     def _unmet(self, ruleset: Ruleset, pull: Pull, actor: Account, *, queued: bool) -> str:
         """Why the pull request may not be merged by these rules; empty when it may."""

@@ -231,10 +231,10 @@ class Pulls:
         sim.issues.note(pull.number, "merged", actor, commit_id=made, commit_url=f"{sim.repo_url}/commits/{made}")
         self._closed(pull, actor)
         if pull.test_merge:
-            sim.git.update(f"refs/pull/{pull.number}/merge", ZERO)
+            sim.git.point(f"refs/pull/{pull.number}/merge", ZERO)
 
     def update_branch(self, account: Account, number: int, expected: str = "") -> str:
-        """"Update branch": the base merged into the head, as a push by ``account``."""
+        """ "Update branch": the base merged into the head, as a push by ``account``."""
         sim = self.sim
         with sim.lock:
             pull = self.numbered(number)
@@ -259,7 +259,7 @@ class Pulls:
     def branch_moved(self, ref: str, before: str, after: str, actor: Account, *, forced: bool) -> None:
         for pull in [one for one in self.all if one.ref == ref]:
             if after == ZERO and not self.sim.models("pull-refs-stay"):
-                self.sim.git.update(f"refs/pull/{pull.number}/head", ZERO)
+                self.sim.git.point(f"refs/pull/{pull.number}/head", ZERO)
             if pull.state != "open":
                 pull.broken = pull.broken or forced or (before == ZERO and after != pull.head_sha)
             elif after == ZERO:
@@ -306,7 +306,7 @@ class Pulls:
                 self.sim.issues.note(pull.number, "committed", pull.user, commit=sha)
 
     def _followed(self, pull: Pull) -> None:
-        self.sim.git.update(f"refs/pull/{pull.number}/head", pull.head_sha)
+        self.sim.git.point(f"refs/pull/{pull.number}/head", pull.head_sha)
         self.test(pull)
 
     def test(self, pull: Pull) -> None:
@@ -318,9 +318,11 @@ class Pulls:
         tree = self.sim.git.merged_tree(tip, pull.head_sha)
         who, at = self.sim.accounts.web_flow, merging.web(self.sim.seconds)
         text = f"Merge {pull.head_sha} into {tip}\n"
-        pull.test_merge = self.sim.git.committed(tree, (tip, pull.head_sha), text, merging.person(who, at.at), at) if tree else ""
+        pull.test_merge = (
+            self.sim.git.committed(tree, (tip, pull.head_sha), text, merging.person(who, at.at), at) if tree else ""
+        )
         pull.merge_commit_sha = pull.test_merge if self.sim.models("open-requests-have-a-test-merge") else ""
-        self.sim.git.update(f"refs/pull/{pull.number}/merge", pull.test_merge or ZERO)
+        self.sim.git.point(f"refs/pull/{pull.number}/merge", pull.test_merge or ZERO)
 
     # --- looking ------------------------------------------------------------------------------------------------------------
 
@@ -356,7 +358,9 @@ class Pulls:
         found = [one for one in merged if sha in one.introduced]
         if not self.sim.models("a-commit-can-have-several-requests"):
             return found[:1]
-        if self.sim.git.is_ancestor(sha, f"refs/heads/{self.sim.default}") and self.sim.models("open-requests-hide-on-the-default-branch"):
+        tip = self.sim.git.branch(self.sim.default)
+        landed = tip and self.sim.git.is_ancestor(sha, tip)
+        if landed and self.sim.models("open-requests-hide-on-the-default-branch"):
             return found
         listed = [
             one

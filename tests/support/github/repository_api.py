@@ -85,8 +85,9 @@ def entry_shape(sim: Simulator, ref: str, mode: str, sha: str, size: int, path: 
     at, git = f"{sim.repo_url}/contents/{path}?ref={ref}", f"{sim.repo_url}/git/{'trees' if kind == 'dir' else 'blobs'}/{sha}"
     html = f"{sim.html_url}/{'tree' if kind == 'dir' else 'blob'}/{ref}/{path}"
     return {
-        "name": path.rsplit("/", 1)[-1], "path": path, "sha": sha, "size": size, "type": kind, "url": at, "git_url": git, "html_url": html,
-        "download_url": None if kind == "dir" else f"{sim.html_url}/raw/{ref}/{path}", "_links": {"self": at, "git": git, "html": html},
+        "name": path.rsplit("/", 1)[-1], "path": path, "sha": sha, "size": size, "type": kind, "url": at, "git_url": git,
+        "html_url": html, "download_url": None if kind == "dir" else f"{sim.html_url}/raw/{ref}/{path}",
+        "_links": {"self": at, "git": git, "html": html},
     }  # fmt: skip
 
 
@@ -117,10 +118,14 @@ def get_contents(call: Call) -> Any:
         return made
     if made["size"] > LARGEST and sim.models("large-files-have-no-content"):
         return {**made, "content": "", "encoding": "none"}
-    return {**made, "content": base64.encodebytes(sim.git.raw("cat-file", "blob", made["sha"]).stdout).decode(), "encoding": "base64"}
+    return {
+        **made,
+        "content": base64.encodebytes(sim.git.raw("cat-file", "blob", made["sha"]).stdout).decode(),
+        "encoding": "base64",
+    }
 
 
-@route("GET", "contents", "contents")
+@route("GET", "contents", "contents", named="contents/{path}")
 def get_root(call: Call) -> Any:
     ref = call.query.get("ref", call.sim.default)
     commit = call.sim.git.resolved(ref) or call.sim.git.branch(ref)
@@ -137,7 +142,7 @@ def replaced(call: Call, blob: str) -> Any:
         raise ApiError(404, f"Branch {branch} not found")
     there = [sha for _, sha, _, _ in entries_of(sim, tip, path)]
     if there and "sha" not in call.body:
-        raise ApiError(422, "Invalid request.\n\n\"sha\" wasn't supplied.")
+        raise ApiError(422, 'Invalid request.\n\n"sha" wasn\'t supplied.')
     if "sha" in call.body and [call.body["sha"]] != there and sim.models("contents-compare-the-blob"):
         raise ApiError(409, f"{path} does not match {call.body.get('sha')}")
     commit = sim.commit(call.actor, branch, {path: blob or None}, call.body["message"], blobs=True)
@@ -242,7 +247,8 @@ def get_branch(call: Call) -> Any:
     at = f"{sim.repo_url}/branches/{name}"
     links = {"self": at, "html": f"{sim.html_url}/tree/{name}"}
     return {
-        "name": name, "commit": shapes.commit(sim, sha), "_links": links, **protection_of(sim, name), "protection_url": f"{at}/protection",
+        "name": name, "commit": shapes.commit(sim, sha), "_links": links, **protection_of(sim, name),
+        "protection_url": f"{at}/protection",
     }  # fmt: skip
 
 
@@ -304,5 +310,3 @@ def get_myself(call: Call) -> Any:
 def rate_limit(call: Call) -> Any:
     now = call.sim.quota.of(call.account)
     return {"resources": {"core": now, "search": {"limit": 30, "remaining": 30, "reset": now["reset"], "used": 0}}, "rate": now}
-
-

@@ -54,7 +54,12 @@ class Reviews:
             if commit and commit not in self.sim.pulls.heads_of(pull):
                 raise ApiError(422, "Unprocessable Entity", errors=["The commit is not part of the pull request"])
             made = Review(
-                id=self.sim.new_id(), user=account, state=state, body=body, commit=commit or pull.head_sha, submitted_at=self.sim.now
+                id=self.sim.new_id(),
+                user=account,
+                state=state,
+                body=body,
+                commit=commit or pull.head_sha,
+                submitted_at=self.sim.now,
             )
             pull.reviews.append(made)
             if state != "PENDING":
@@ -65,7 +70,9 @@ class Reviews:
         sim = self.sim
         if account.kind == "actions" and state == "APPROVED" and not sim.actions_may_create_pull_requests:
             if sim.models("actions-may-not-approve"):
-                raise ApiError(422, "Unprocessable Entity", errors=["GitHub Actions is not permitted to approve pull requests."])
+                raise ApiError(
+                    422, "Unprocessable Entity", errors=["GitHub Actions is not permitted to approve pull requests."]
+                )
         elif account.kind != "user" and not account.may("pull_requests", "write", public=not sim.private):
             raise ApiError(403, "Resource not accessible by integration")
         needed = ("participate", "write") if sim.models("readers-may-review") else ("contents", "write")
@@ -119,11 +126,13 @@ class Reviews:
                 if one.state == "APPROVED" and one.commit:
                     one.commit = pull.head_sha
         rules = [one.rules.get("pull_request", {}) for one in self.sim.protection.of(pull.base)]
-        if any(one.get("dismiss_stale_reviews_on_push") for one in rules) and self.sim.models("stale-approvals-are-dismissed"):
-            if self._diff(pull, old_head) != self._diff(pull, pull.head_sha):
-                for one in pull.reviews:
-                    if one.state == "APPROVED":
-                        self._dismissed(pull.number, one, actor, "")
+        asked = any(one.get("dismiss_stale_reviews_on_push") for one in rules) and self.sim.models(
+            "stale-approvals-are-dismissed"
+        )
+        if asked and self._diff(pull, old_head) != self._diff(pull, pull.head_sha):
+            for one in pull.reviews:
+                if one.state == "APPROVED":
+                    self._dismissed(pull.number, one, actor, "")
 
     def _diff(self, pull: Pull, head: str) -> str:
         tip = self.sim.git.branch(pull.base)

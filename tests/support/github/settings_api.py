@@ -51,8 +51,8 @@ def environment_shape(sim: Simulator, name: str) -> Any:
     number, when = sum(name.encode()), shapes.moment(sim.created_at)
     return {
         "id": number, "node_id": shapes.node("EN", number), "name": name, "url": f"{sim.repo_url}/environments/{name}",
-        "html_url": f"{sim.html_url}/deployments/activity_log?environments_filter={name}", "created_at": when, "updated_at": when,
-        "protection_rules": [], "deployment_branch_policy": None,
+        "html_url": f"{sim.html_url}/deployments/activity_log?environments_filter={name}", "created_at": when,
+        "updated_at": when, "protection_rules": [], "deployment_branch_policy": None,
     }  # fmt: skip
 
 

@@ -77,7 +77,8 @@ class Simulator:
         self.bare = folder / f"{name}.git"
         folder.mkdir(parents=True, exist_ok=True)
         self.git = BareGit(self.bare)
-        self.git.create(default, hidden=self.models("pull-refs-cannot-be-pushed"))
+        hidden = {"pull-refs-cannot-be-pushed": "refs/pull", "forks-are-elsewhere": "refs/forks"}
+        self.git.create(default, shown=[ref for rule, ref in hidden.items() if not self.models(rule)])
         self._offset, self._fixed = timedelta(0), None  # type: tuple[timedelta, datetime | None]
         self._ids = itertools.count(5001)
         self.created_at = self.now
@@ -172,6 +173,7 @@ class Simulator:
         """The numeric id stays; the old login is free for anybody."""
         if self.models("logins-can-move"):
             account.login = login
+            self.protection.written()  # the hook knows people by their login
 
     def delete_account(self, account: Account) -> None:
         """Reviews of a deleted account have no user; its pull requests are the ghost's."""

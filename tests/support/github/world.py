@@ -19,7 +19,14 @@ from tests.support.github.simulator import Simulator
 from tests.support.gitrepos import Repository, environment
 
 START = datetime(2026, 12, 1, 8, 0, tzinfo=UTC)
-BOT = {"contents": "write", "pull_requests": "write", "issues": "write", "checks": "write", "statuses": "write", "actions": "write"}
+BOT = {
+    "contents": "write",
+    "pull_requests": "write",
+    "issues": "write",
+    "checks": "write",
+    "statuses": "write",
+    "actions": "write",
+}
 
 
 @dataclass(frozen=True)

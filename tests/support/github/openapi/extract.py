@@ -10,7 +10,8 @@ What it does:
 * keeps every schema that these reach, once, under ``$defs``; drops prose and examples, which would be nine tenths of the size;
 * writes ``nullable`` (OpenAPI 3.0) as JSON Schema does, so that ``jsonschema`` can judge;
 * closes each object whose fields are listed (``additionalProperties: false``) and is not part of a composition, so that the
-  simulator cannot make up a field.
+  simulator cannot make up a field;
+* corrects the one place where the description is known to be wrong: a request from a deleted fork has no head repository.
 """
 
 from __future__ import annotations
@@ -23,45 +24,100 @@ from typing import Any
 VERSION = "23.0.2"
 HERE = Path(__file__).parent
 REPO = "/repos/{owner}/{repo}"
-OPERATIONS = {
-    "operations-pulls.json": [
-        f"GET {REPO}/commits/{{commit_sha}}/pulls", f"GET {REPO}/pulls", f"POST {REPO}/pulls", f"GET {REPO}/pulls/{{pull_number}}",
-        f"PATCH {REPO}/pulls/{{pull_number}}", f"GET {REPO}/pulls/{{pull_number}}/commits", f"GET {REPO}/pulls/{{pull_number}}/files",
-        f"GET {REPO}/pulls/{{pull_number}}/merge", f"PUT {REPO}/pulls/{{pull_number}}/merge",
-        f"PUT {REPO}/pulls/{{pull_number}}/update-branch", f"GET {REPO}/pulls/{{pull_number}}/reviews",
-        f"POST {REPO}/pulls/{{pull_number}}/reviews", f"GET {REPO}/pulls/{{pull_number}}/reviews/{{review_id}}",
-        f"PUT {REPO}/pulls/{{pull_number}}/reviews/{{review_id}}", f"PUT {REPO}/pulls/{{pull_number}}/reviews/{{review_id}}/dismissals",
-        f"GET {REPO}/issues", f"POST {REPO}/issues", f"GET {REPO}/issues/{{issue_number}}", f"PATCH {REPO}/issues/{{issue_number}}",
-        f"GET {REPO}/issues/{{issue_number}}/comments", f"POST {REPO}/issues/{{issue_number}}/comments",
-        f"GET {REPO}/issues/comments/{{comment_id}}", f"PATCH {REPO}/issues/comments/{{comment_id}}",
-        f"DELETE {REPO}/issues/comments/{{comment_id}}", f"GET {REPO}/issues/{{issue_number}}/timeline",
-        f"GET {REPO}/issues/{{issue_number}}/labels", f"POST {REPO}/issues/{{issue_number}}/labels",
-        f"DELETE {REPO}/issues/{{issue_number}}/labels/{{name}}", f"GET {REPO}/labels", f"POST {REPO}/labels", f"GET {REPO}/labels/{{name}}",
-    ],
-    "operations-repository.json": [
-        f"GET {REPO}", f"GET {REPO}/activity", f"GET {REPO}/rules/branches/{{branch}}", f"GET {REPO}/rulesets",
-        f"GET {REPO}/rulesets/{{ruleset_id}}", f"GET {REPO}/rulesets/rule-suites", f"GET {REPO}/branches", f"GET {REPO}/branches/{{branch}}",
-        f"GET {REPO}/collaborators/{{username}}/permission", f"GET {REPO}/commits", f"GET {REPO}/commits/{{ref}}",
-        f"GET {REPO}/contents/{{path}}", f"PUT {REPO}/contents/{{path}}", f"DELETE {REPO}/contents/{{path}}",
-        f"GET {REPO}/git/blobs/{{file_sha}}", f"GET {REPO}/git/commits/{{commit_sha}}", f"GET {REPO}/git/ref/{{ref}}",
-        f"GET {REPO}/git/matching-refs/{{ref}}", f"POST {REPO}/git/refs", f"PATCH {REPO}/git/refs/{{ref}}", f"DELETE {REPO}/git/refs/{{ref}}",
-        f"POST {REPO}/statuses/{{sha}}", f"GET {REPO}/commits/{{ref}}/status", f"GET {REPO}/commits/{{ref}}/statuses",
-        f"GET {REPO}/commits/{{ref}}/check-runs", f"POST {REPO}/check-runs", f"GET {REPO}/check-runs/{{check_run_id}}",
-        f"PATCH {REPO}/check-runs/{{check_run_id}}", f"GET {REPO}/check-runs/{{check_run_id}}/annotations",
-        "GET /users/{username}", "GET /user/{account_id}", "GET /user", "GET /rate_limit",
-    ],
-    "operations-actions.json": [
-        f"GET {REPO}/actions/workflows", f"GET {REPO}/actions/workflows/{{workflow_id}}", f"PUT {REPO}/actions/workflows/{{workflow_id}}/enable",
-        f"PUT {REPO}/actions/workflows/{{workflow_id}}/disable", f"POST {REPO}/actions/workflows/{{workflow_id}}/dispatches",
-        f"GET {REPO}/actions/workflows/{{workflow_id}}/runs", f"GET {REPO}/actions/runs", f"GET {REPO}/actions/runs/{{run_id}}",
-        f"GET {REPO}/actions/runs/{{run_id}}/artifacts", f"GET {REPO}/actions/permissions", f"GET {REPO}/actions/permissions/workflow",
-        f"GET {REPO}/actions/variables", f"GET {REPO}/actions/variables/{{name}}", f"GET {REPO}/actions/secrets",
-        f"GET {REPO}/environments", f"GET {REPO}/environments/{{environment_name}}",
-        f"GET {REPO}/pages", f"GET {REPO}/pages/builds", f"POST {REPO}/pages/builds", f"GET {REPO}/pages/builds/latest",
-        f"GET {REPO}/pages/builds/{{build_id}}", f"POST {REPO}/pages/deployments", f"GET {REPO}/pages/deployments/{{pages_deployment_id}}",
-        f"POST {REPO}/pages/deployments/{{pages_deployment_id}}/cancel",
-    ],
-}  # fmt: skip
+# Below the repository, unless they begin with a slash.
+LISTED = {
+    "operations-pulls.json": """
+commits/{commit_sha}/pulls: GET
+pulls: GET POST
+pulls/{pull_number}: GET PATCH
+pulls/{pull_number}/commits: GET
+pulls/{pull_number}/files: GET
+pulls/{pull_number}/merge: GET PUT
+pulls/{pull_number}/update-branch: PUT
+pulls/{pull_number}/reviews: GET POST
+pulls/{pull_number}/reviews/{review_id}: GET PUT
+pulls/{pull_number}/reviews/{review_id}/dismissals: PUT
+issues: GET POST
+issues/{issue_number}: GET PATCH
+issues/{issue_number}/comments: GET POST
+issues/comments/{comment_id}: GET PATCH DELETE
+issues/{issue_number}/timeline: GET
+issues/{issue_number}/labels: GET POST
+issues/{issue_number}/labels/{name}: DELETE
+labels: GET POST
+labels/{name}: GET
+""",
+    "operations-repository.json": """
+.: GET
+activity: GET
+rules/branches/{branch}: GET
+rulesets: GET
+rulesets/{ruleset_id}: GET
+rulesets/rule-suites: GET
+branches: GET
+branches/{branch}: GET
+collaborators/{username}/permission: GET
+commits: GET
+commits/{ref}: GET
+contents/{path}: GET PUT DELETE
+git/blobs/{file_sha}: GET
+git/commits/{commit_sha}: GET
+git/ref/{ref}: GET
+git/matching-refs/{ref}: GET
+git/refs: POST
+git/refs/{ref}: PATCH DELETE
+statuses/{sha}: POST
+commits/{ref}/status: GET
+commits/{ref}/statuses: GET
+commits/{ref}/check-runs: GET
+check-runs: POST
+check-runs/{check_run_id}: GET PATCH
+check-runs/{check_run_id}/annotations: GET
+/users/{username}: GET
+/user/{account_id}: GET
+/user: GET
+/rate_limit: GET
+""",
+    "operations-actions.json": """
+actions/workflows: GET
+actions/workflows/{workflow_id}: GET
+actions/workflows/{workflow_id}/enable: PUT
+actions/workflows/{workflow_id}/disable: PUT
+actions/workflows/{workflow_id}/dispatches: POST
+actions/workflows/{workflow_id}/runs: GET
+actions/runs: GET
+actions/runs/{run_id}: GET
+actions/artifacts/{artifact_id}: GET
+actions/runs/{run_id}/artifacts: GET
+actions/permissions: GET
+actions/permissions/workflow: GET
+actions/variables: GET
+actions/variables/{name}: GET
+actions/secrets: GET
+environments: GET
+environments/{environment_name}: GET
+pages: GET
+pages/builds: GET POST
+pages/builds/latest: GET
+pages/builds/{build_id}: GET
+pages/deployments: POST
+pages/deployments/{pages_deployment_id}: GET
+pages/deployments/{pages_deployment_id}/cancel: POST
+""",
+}
+
+
+def operations(listed: str) -> list[str]:
+    """``METHOD path`` as the description names them."""
+    found = []
+    for line in filter(None, listed.splitlines()):
+        path, methods = line.split(": ")
+        full = path if path.startswith("/") else REPO if path == "." else f"{REPO}/{path}"
+        found += [f"{method} {full}" for method in methods.split(" ")]
+    return found
+
+
+OPERATIONS = {name: operations(listed) for name, listed in LISTED.items()}
 PROSE = ("description", "example", "examples", "externalDocs", "title", "x-github", "deprecated", "default", "readOnly")
 Json = dict[str, Any]
 
@@ -88,7 +144,7 @@ class Extract:
         if body:
             made["body"] = self.schema(body["schema"], part=True)
         for status, answer in found["responses"].items():
-            if status.startswith("2") or status.startswith("3"):
+            if status.startswith(("2", "3")):
                 answer = self.followed(answer["$ref"]) if "$ref" in answer else answer
                 content = answer.get("content", {}).get("application/json")
                 made["answers"][status] = self.schema(content["schema"]) if content else None
@@ -110,7 +166,7 @@ class Extract:
                 made[key] = {name: self.schema(one, part=part and "type" not in found) for name, one in value.items()}
             elif key in ("items", "additionalProperties", "not") and isinstance(value, dict):
                 made[key] = self.schema(value, part=key == "not")
-            elif key not in PROSE and key != "nullable":
+            elif key not in PROSE and key != "nullable" and not key.startswith("x-"):
                 made[key] = value
         if "properties" in made and not part and not set(made) & {"anyOf", "oneOf", "allOf", "additionalProperties"}:
             made["additionalProperties"] = False
@@ -131,6 +187,9 @@ def main(source: Path) -> None:
     extract = Extract(json.loads(source.read_text(encoding="utf-8")))
     for name, operations in OPERATIONS.items():
         written(HERE / name, {one: extract.operation(one) for one in operations})
+    for name in ("pull-request", "pull-request-simple"):
+        head = extract.schemas[name]["properties"]["head"]["properties"]
+        head["repo"] = nullable(head["repo"])
     written(HERE / "schemas.json", extract.schemas)
 
 

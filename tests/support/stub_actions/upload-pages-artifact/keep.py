@@ -11,7 +11,8 @@ source = Path(os.environ["FROM"])
 if not source.exists():
     sys.exit(os.environ["MISSING"] == "error")
 asked = {
-    "run": os.environ["GITHUB_RUN_ID"], "name": os.environ["NAME"], "path": str(source.resolve()), "hidden": os.environ["HIDDEN"] == "true",
+    "run": os.environ["GITHUB_RUN_ID"], "name": os.environ["NAME"], "path": str(source.resolve()),
+    "hidden": os.environ["HIDDEN"] == "true",
 }  # fmt: skip
 try:
     with urllib.request.urlopen(os.environ["STUB_ARTIFACTS"], json.dumps(asked).encode(), timeout=30) as answer:
