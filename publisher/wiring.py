@@ -274,13 +274,16 @@ class Wired:
         )
         return re.sub(r"[^A-Za-z0-9_.@:/-]", "-", named)[:80]
 
+    def _host_time(self) -> datetime | None:
+        return getattr(self.host, "server_time", None) if self.instance.forge == "github" and self.online else None
+
     def doors(self) -> Doors:
         """Everything that a run may use."""
         return Doors(
             reads=self.store, records=self.store, forge=self.forge, requests=self.requests, builder=self.builder,
             clock=self.clock, progress=self.progress, alerts=self.alerts, workers=WORKERS, target=self.target,
             staging=self.staging, probes=self.probes, channel=self.channel, render=render_yaml, actor=self.actor,
-            new_nonce=new_nonce,
+            new_nonce=new_nonce, host_time=self._host_time,
         )  # fmt: skip
 
 

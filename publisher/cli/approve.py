@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +11,7 @@ from publisher.cli import ci_report, output
 from publisher.cli.opening import asked_of, chosen_sites, opened
 from publisher.cli.verb import Verb
 from publisher.domain.fingerprint import short
-from publisher.errors import UsageProblem, worst
+from publisher.errors import Refusal, UsageProblem, worst
 
 if TYPE_CHECKING:
     from publisher.ports import Tips
@@ -38,6 +39,8 @@ def command(context: click.Context, request: int | None, record: bool, reject: b
 
     The key is PUBLISHER_SIGNING_KEY, or this clone's git setting publisher.signingkey or user.signingkey.
     """
+    if record and not ci_report.is_set_up():
+        return _tell_recorded(context, [], [])
     with opened(context, online=True) as wired:
         wired.git.require_trustworthy()
         tips = wired.store.refresh()
@@ -80,7 +83,10 @@ def _record(context: click.Context, wired: Wired, tips: Tips) -> int:
 
     done = [record_approvals(wired.doors(), site) for site in chosen_sites(wired, tips, None)]
     rows = [{"site": item.site, **approval} for item in done for approval in item.approvals]
-    problems = [problem for item in done for problem in item.problems]
+    return _tell_recorded(context, rows, [problem for item in done for problem in item.problems])
+
+
+def _tell_recorded(context: click.Context, rows: Sequence[Mapping[str, str]], problems: Sequence[Refusal]) -> int:
     if asked_of(context).as_json:
         output.say_json({
             "schema": "publisher.recorded/1", "approvals": rows, "problems": [problem.as_data() for problem in problems],

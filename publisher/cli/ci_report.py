@@ -33,6 +33,21 @@ def in_actions() -> bool:
     return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
+def is_set_up() -> bool:
+    """Whether this repository may act by itself in GitHub Actions; where it may not yet, says what is missing.
+
+    ``PUBLISHER_ROOT`` pins the approval rules from outside the repository. Without it nobody could tell a repository whose rules
+    were replaced, so a scheduled verb does nothing and ends well, with the act that is missing.
+    """
+    if not in_actions() or os.environ.get("PUBLISHER_ROOT"):
+        return True
+    says = "this repository is not set up: set the variable PUBLISHER_ROOT to the commit that `publisher doctor` prints"
+    output.note(f"{says} [not-set-up]")
+    summary("Not set up", notes=[text(says)])
+    annotate("notice", says, title="not-set-up")
+    return False
+
+
 def text(value: object) -> str:
     """One harmless line of Markdown that shows exactly ``value``."""
     return _MARKDOWN.sub(r"\\\1", output.clean(value))

@@ -49,6 +49,8 @@ def command(
     sources: tuple[str, ...],
 ) -> int:
     """Propose plans: articles from the queue, in order, meeting the policy's shares. A repetition finds its own request."""
+    if not ci_report.is_set_up():
+        return _report(context, [], [])
     with opened(context, online=True) as wired:
         wired.git.require_trustworthy()
         tips = wired.store.refresh()

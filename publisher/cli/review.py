@@ -16,7 +16,7 @@ import click
 from publisher.cli import ci_report, output
 from publisher.cli.opening import asked_of
 from publisher.cli.verb import Verb
-from publisher.errors import ComeBackLater, InputProblem, NeedsPerson, Refusal, UsageProblem, worst
+from publisher.errors import ComeBackLater, InputProblem, NeedsPerson, UsageProblem, worst
 
 if TYPE_CHECKING:
     from publisher.cli.review_asked import Event
@@ -58,14 +58,10 @@ def command(
         raise UsageProblem("review-which", "--requests goes with no --base, --head, --request or --output")
     with _opened(context) as wired:
         wired.git.require_trustworthy()
-        try:
-            if folder:
-                _require_output(wired, Path(folder))
-            job = _Job(wired, post=post, folder=folder or "")
-            reviews = job.every() if every else [job.one(base, head, number)]
-        except Refusal as refusal:
-            ci_report.refusals([refusal])
-            raise
+        if folder:
+            _require_output(wired, Path(folder))
+        job = _Job(wired, post=post, folder=folder or "")
+        reviews = job.every() if every else [job.one(base, head, number)]
     return _tell(context, job, reviews, every=every)
 
 
@@ -230,6 +226,9 @@ class _Job:
 
         self.wired.progress("posting")
         why = self.posted.setdefault(review.head, {})
+        if self.wired.instance.forge != "github":
+            why["status"] = why["comment"] = "forge git shows no pull requests"
+            return
         board = self.wired.review_board
         with self._told(why, "status"):
             why["status"] = board.status(review.head, review.good, status_line(review))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +15,10 @@ from publisher.errors import ComeBackLater, Refusal
 if TYPE_CHECKING:
     from publisher.ports import Tips
     from publisher.wiring import Wired
+
+
+MOST_JOBS = 256
+"""GitHub makes no larger matrix; what is left over is due at the next tick."""
 
 
 @click.command(
@@ -33,13 +36,17 @@ def command(context: click.Context, site: str | None, plan: str | None, due: boo
     In GitHub Actions the due sites' names also become the step's output `due`, a JSON list. A repository that is not set up
     yet has none: PUBLISHER_ROOT, which pins the approval rules from outside the repository, is a variable of it.
     """
-    if due and ci_report.in_actions() and not os.environ.get("PUBLISHER_ROOT"):
-        return _not_set_up(context)
+    if due and not ci_report.is_set_up():
+        return _answer(context, [], due=True)
     named = site_of_plan(plan_name(plan)) if plan else site
     with opened(context, fresh=fresh) as wired:
         tips = wired.store.refresh() if fresh else wired.store.tips()
         rows = [_row(wired, tips, name) for name in chosen_sites(wired, tips, named)]
     rows = [row for row in rows if row["due"] or plan or not due]
+    return _answer(context, rows, due=due)
+
+
+def _answer(context: click.Context, rows: list[dict[str, Any]], *, due: bool) -> int:
     if asked_of(context).as_json:
         output.say_json({"schema": "publisher.sites/1", "sites": rows})
     else:
@@ -47,7 +54,7 @@ def command(context: click.Context, site: str | None, plan: str | None, due: boo
             ("SITE", "URL", "TARGET", "DUE"), [(r["site"], r["url"], r["target"], "yes" if r["due"] else "") for r in rows]
         )
     if due:
-        ci_report.result("due", json.dumps([row["site"] for row in rows]))
+        ci_report.result("due", json.dumps([row["site"] for row in rows[:MOST_JOBS]]))
         ci_report.summary(
             "Due sites", ("Site", "Address", "What is next"),
             [[ci_report.code(row["site"]), ci_report.text(row["url"]), ci_report.text(row["next"])] for row in rows],
@@ -73,14 +80,3 @@ def _row(wired: Wired, tips: Tips, name: str) -> dict[str, Any]:
         # The run of this site says what is wrong; the others are not held back by it.
         return {**row, "due": True, "next": problem.code}
     return {**row, "due": bool(acts) or news, "next": acts[0].what if acts else "somebody must be told" if news else ""}
-
-
-def _not_set_up(context: click.Context) -> int:
-    says = "this repository is not set up: set the variable PUBLISHER_ROOT to the commit that `publisher doctor` prints"
-    if asked_of(context).as_json:
-        output.say_json({"schema": "publisher.sites/1", "sites": []})
-    output.note(f"{says} [not-set-up]")
-    ci_report.result("due", "[]")
-    ci_report.summary("Not set up", notes=[ci_report.text(says)])
-    ci_report.annotate("notice", says, title="not-set-up")
-    return 0

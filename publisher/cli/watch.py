@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -41,8 +40,10 @@ def command(context: click.Context, site: str | None, scheduled: bool, silent: b
     was really looked at, it calls the monitor that PUBLISHER_PING_URL names, whose own alarm is for the day on which nothing
     runs any more, this verb included.
     """
-    if ci_report.in_actions() and not os.environ.get("PUBLISHER_ROOT"):
-        return _not_set_up(context)
+    if not ci_report.is_set_up():
+        if asked_of(context).as_json:
+            output.say_json({"schema": SCHEMA, "complete": False, "alarms": [], "problems": [], "exit": EXIT_OK})
+        return EXIT_OK
     with opened(context, online=True) as wired:
         wired.git.require_trustworthy()
         outcome = _round(wired, site)
@@ -108,16 +109,6 @@ def _ping(wired: Wired, outcome: Outcome) -> Pinged | None:
     except Refusal as problem:
         return (problem,)
     return (None,)
-
-
-def _not_set_up(context: click.Context) -> int:
-    says = "this repository is not set up: set the variable PUBLISHER_ROOT to the commit that `publisher doctor` prints"
-    if asked_of(context).as_json:
-        output.say_json({"schema": SCHEMA, "complete": False, "alarms": [], "problems": [], "exit": EXIT_OK})
-    output.note(f"{says} [not-set-up]")
-    ci_report.summary("Not set up", notes=[ci_report.text(says)])
-    ci_report.annotate("notice", says, title="not-set-up")
-    return EXIT_OK
 
 
 # --- telling ------------------------------------------------------------------------------------------------------------------

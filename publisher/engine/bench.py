@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from publisher.domain.approval import Approval
@@ -59,6 +60,8 @@ class Doors:
     render: Callable[[Mapping[str, Any]], bytes]
     actor: str
     new_nonce: Callable[[], str]
+    host_time: Callable[[], datetime | None] = lambda: None
+    """What a pull-request host's clock said last; None where there is none, or it was not asked yet."""
 
 
 class RunBench:

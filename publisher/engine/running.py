@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,7 @@ class SiteRun:
         view = self._load(tips)
         require_ledger(view)
         self._journal = Journal(records=doors.records, load=self._load, clock=doors.clock, view=view, actor=doors.actor)
-        require_clock(view, doors.clock.now())
+        require_clock(view, doors.clock.now(), doors.host_time())
         if self._only and self._only not in view.plans:
             raise ComeBackLater(
                 "no-such-plan", f"{self._only} is not on the default branch", next="publisher status", plan=self._only
@@ -316,9 +317,15 @@ def require_ledger(view: SiteView) -> None:
         )  # fmt: skip
 
 
-def require_clock(view: SiteView, now: Any) -> None:
-    """The ledger's newest time is a floor for this machine's clock."""
+def require_clock(view: SiteView, now: datetime, host: datetime | None = None) -> None:
+    """The ledger's newest time is a floor for this machine's clock, and a pull-request host's clock is compared with it."""
     if view.last_at and now < parse_instant(view.last_at) - CLOCK_TOLERANCE:
         raise StoppedForSafety(
             "clock-behind", f"this machine's clock is behind the ledger's last record ({view.last_at})", next="set the clock"
         )
+    if host and abs(now - host) > CLOCK_TOLERANCE:
+        seconds = int(abs(now - host).total_seconds())
+        raise StoppedForSafety(
+            "clocks-apart", f"this machine's clock and the pull-request host's are {seconds} seconds apart",
+            next="set the clock, then publisher run",
+        )  # fmt: skip

@@ -136,9 +136,9 @@ def test_a_problem_ends_with_3_and_names_its_line(stage: Scene, desk: Proposals)
     assert "1 problem to solve before anybody approves" in done.out
 
 
-def test_posting_needs_a_host(stage: Scene, desk: Proposals) -> None:
-    done = stage.do("proposer", "review", "--head", REQUEST_REF, "--post", now=NOW, check=3)
-    assert "[no-host]" in done.err
+def test_without_a_host_nothing_is_posted_and_that_is_said(stage: Scene, desk: Proposals) -> None:
+    done = stage.do("proposer", "review", "--head", REQUEST_REF, "--post", now=NOW)
+    assert "(comment not posted: forge git shows no pull requests)" in done.text
 
 
 # --- in a job ---------------------------------------------------------------------------------------------------------------------

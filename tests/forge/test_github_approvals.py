@@ -11,6 +11,8 @@ import pytest
 
 from publisher.domain.approval import Approval, Verdict
 from publisher.domain.fingerprint import digest
+from publisher.errors import ComeBackLater
+from publisher.forge.github_api import TRIES
 from tests.support.github_world import OTHER_PLAN, PLAN, REQUEST, World, github_world, plan_text
 
 WEEK = {f"plans/handbook/daily/2026/2026-12-0{day}.yaml": plan_text(f"a-000{day}") for day in range(1, 8)}
@@ -267,6 +269,18 @@ def test_what_was_asked_is_kept_for_a_minute(world: World) -> None:
     assert world.code(forge=forge) == "Approval"
     world.tick(seconds=1)
     assert world.code(forge=forge) == "approval-dismissed"
+
+
+def test_no_answer_is_not_kept(world: World) -> None:
+    """Neither a list that broke off, which would pass for a whole one, nor "not there"."""
+    world.approved()
+    forge = world.forge()
+    world.sim.faults.next("GET /repos/ann/site/pulls/1", status=404)
+    assert world.code(forge=forge) == "request-not-merged"
+    world.sim.faults.next("GET /repos/ann/site/activity", status=500, times=TRIES + 1)
+    with pytest.raises(ComeBackLater, match="host-unreachable"):
+        world.verdict(forge=forge)
+    assert world.code(forge=forge) == "Approval"
 
 
 # --- GitHub's indexes lag ----------------------------------------------------------------------------------------------------

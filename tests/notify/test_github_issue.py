@@ -263,6 +263,7 @@ def test_people_on_call_whose_names_are_logins_are_assigned(world: World) -> Non
     assert "assignees" not in world.heard.sent[-1][2]
     world.alerts("ops@example.org").say("o", TEXT)
     assert "assignees" not in world.heard.sent[-1][2]
+    assert len(world.issues) == 3, "notices without a matter of their own are one each"
 
 
 def test_somebody_who_cannot_be_assigned_keeps_nobody_from_being_told(world: World) -> None:

@@ -107,7 +107,7 @@ def test_an_answer_that_is_none() -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        f"http://hc.example/{SECRET}", f"ftp://hc.example/{SECRET}", f"file:///{SECRET}", f"https:///{SECRET}", SECRET,
+        f"http://hc.example/{SECRET}", f"ftp://localhost/{SECRET}", f"file:///{SECRET}", f"https:///{SECRET}", SECRET,
         f"https://u:p@hc.example/{SECRET}", f"https://hc.example:x/{SECRET}", f"https://hc.example/{SECRET}\n",
         f"https://hc.example/ {SECRET}", f"https://hc.example\\@evil.example/{SECRET}", f"https://[::1/{SECRET}",
         f"https://hc.example/{SECRET}{'a' * 500}",

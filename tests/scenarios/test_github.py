@@ -119,3 +119,11 @@ def test_a_fork_never_acts(instance: GithubInstance) -> None:
     instance.environment = {"GITHUB_REPOSITORY": "eve/site"}
     done = instance.do("ci", "run", "--scheduled", now="12-01 09:07", check=None)
     assert done.returncode in (4, 7) and "[other-repository]" in done.stderr
+
+
+def test_a_clock_that_the_host_contradicts_stops_the_run(instance: GithubInstance) -> None:
+    number = instance.propose("11-30 18:00", "--date", "2026-12-01")
+    instance.merge(number, "11-30 20:00")
+    instance.go_to("12-01 08:00")
+    done = instance.driven("ci", "run", now="2026-12-01T09:07:00+08:00", check=7)
+    assert "[clocks-apart]" in done.stderr and instance.live() == {} and instance.ledger(PLAN) == []
