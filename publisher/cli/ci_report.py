@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from publisher.cli import output
-from publisher.errors import Refusal
+from publisher.errors import EXIT_LATER, Refusal
 
 MOST_ROWS = 500
 MOST_ANNOTATIONS = 10
@@ -93,7 +93,9 @@ def refusals(problems: Iterable[Refusal]) -> None:
     for problem in list(problems)[:MOST_ANNOTATIONS]:
         says = f"{problem.says}. Next: {problem.next}" if problem.next else problem.says
         about = f"{problem.plan}: " if problem.plan else ""
-        annotate("error", f"{about}{says}", title=problem.code, where=problem.where)
+        # Nothing is wrong where only time, another run or a later step of this job is waited for.
+        level = "notice" if problem.exit_code == EXIT_LATER else "error"
+        annotate(level, f"{about}{says}", title=problem.code, where=problem.where)
 
 
 def annotate(level: str, says: str, *, title: str, where: str = "") -> None:
