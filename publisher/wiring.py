@@ -72,6 +72,8 @@ class Wired:
     progress: Progress = quiet
     online: bool = False
     """Whether the pull-request host is asked. Without it, what the ledger recorded of its answers is shown."""
+    lists_requests: bool = True
+    """Whether a look at the remote also asks the host which requests are open."""
 
     @cached_property
     def instance(self) -> Instance:
@@ -162,6 +164,8 @@ class Wired:
         """Number and branch of the host's open requests; None where branches carry their own numbers."""
         if instance.forge != "github":
             return None
+        if not self.lists_requests:
+            return {}
         self.__dict__.setdefault("instance", instance)  # a clone without remote-tracking refs learns its instance here
         branches: Mapping[int, str] = self.host_requests.branches()
         return branches
@@ -295,6 +299,7 @@ def open_instance(
     environment: Mapping[str, str] | None = None,
     objects: Path | None = None,
     online: bool = False,
+    requests: bool = True,
 ) -> Wired:
     """The instance whose repository contains ``start``.
 
@@ -308,7 +313,8 @@ def open_instance(
     found = Git.find(start)
     git = Git(found.root(), objects=objects) if objects else found
     wired = Wired(
-        root=found.root(), git=git, store=None, clock=clock or SystemClock(), environment=env, progress=progress, online=online
+        root=found.root(), git=git, store=None, clock=clock or SystemClock(), environment=env, progress=progress, online=online,
+        lists_requests=requests,
     )  # fmt: skip
     wired.store = GitStore(
         git, references=lambda text: wired.builder.references(text), actor=wired.actor, run=run_name(env),

@@ -18,7 +18,7 @@ def command(context: click.Context, plan: str, reason: str) -> int:
     from publisher.engine import people
 
     name = plan_name(plan)
-    with opened(context, online=True) as wired:
+    with opened(context, requests=False) as wired:
         people.cancel(wired.doors(), site_of_plan(name), name, reason)
     if asked_of(context).as_json:
         output.say_json({"schema": "publisher.decision/1", "plan": name, "stage": "canceled"})

@@ -29,9 +29,15 @@ FORMS: Mapping[str, tuple[str, ...]] = {
     "retry": ("plan", "step"),
     "settle": ("plan", "step"),
     "cancel": ("plan",),
+    "revise": ("plan",),
+    "correct": ("article",),
+    "withdraw": ("article",),
 }
 """Decision → the fields that become its arguments, in order. Every one has a reason."""
-FIELDS = frozenset({"decision", "site", "plan", "date", "step", "happened", "reason"})
+PROPOSALS = {"revise": ("revise", ()), "correct": ("change", ("correct",)), "withdraw": ("change", ("withdraw",))}
+"""Decisions that are requests for review: the verb, and its own verb. They are opened in the name of the run's token, so that the
+person who asked for them can be the one who reviews and merges them."""
+FIELDS = frozenset({"decision", "article", "site", "plan", "date", "step", "happened", "reason"})
 LONGEST = 500
 
 
@@ -44,16 +50,17 @@ LONGEST = 500
 def command(context: click.Context, form: str) -> int:
     """Carry out a decision that comes as a JSON object.
 
-    Fields: decision (pause, resume, skip, retry, settle, cancel), site, plan, date, step, happened (yes or no), reason.
+    Fields: decision (pause, resume, skip, retry, settle, cancel, or revise, correct, withdraw), site, plan, article, date, step,
+    happened (yes or no), reason.
     """
     fields = read_form(form)
     _require_entitled(context)
     name = fields["decision"]
-    verb = import_module(f"publisher.cli.{name}").command
-    code: int = verb.main(
-        args=arguments_of(fields), prog_name=f"publisher {name}", standalone_mode=False, obj=context.find_root().obj
-    )
-    about = fields["plan"] or fields["site"] or fields["date"]
+    verb, before = PROPOSALS.get(name, (name, ()))
+    command = import_module(f"publisher.cli.{verb}").command
+    line = [*before, *arguments_of(fields)]
+    code: int = command.main(args=line, prog_name=f"publisher {verb}", standalone_mode=False, obj=context.find_root().obj)
+    about = fields["plan"] or fields["article"] or fields["site"] or fields["date"]
     ci_report.summary(
         "Decision", ("Decision", "About", "By"),
         [[ci_report.code(name), ci_report.code(about), ci_report.text(os.environ.get("GITHUB_ACTOR", ""))]],
@@ -92,7 +99,7 @@ def arguments_of(form: Mapping[str, str]) -> list[str]:
     """The command line of the named verb. After ``--`` nothing is an option, whatever it begins with."""
     name = form["decision"]
     options = [f"--reason={form['reason']}"]
-    if name == "skip" and form["site"]:
+    if name in ("skip", "correct", "withdraw") and form["site"]:
         options.append(f"--site={form['site']}")
     if name == "settle":
         options.append("--happened" if form["happened"] == "yes" else "--did-not")

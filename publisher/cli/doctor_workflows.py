@@ -25,7 +25,7 @@ NEEDS: Mapping[str, Mapping[str, str]] = {
     "review": {"contents": "read", "pull-requests": "write", "statuses": "write"},
     "approve": {"contents": "write", "pull-requests": "read", "statuses": "read"},
     "watch": {"actions": "read", "contents": "write", "pull-requests": "read", "statuses": "read"},
-    "decisions": {"contents": "write", "pull-requests": "read", "statuses": "read"},
+    "decisions": {"contents": "write", "pull-requests": "write", "statuses": "read"},
     "due": {"contents": "read", "pull-requests": "read", "statuses": "read"},
 }
 """What the shipped workflows give the run's own token, by what the job does."""

@@ -49,7 +49,7 @@ PERMISSIONS: Mapping[str, Mapping[str, str]] = {
     "review": {"contents": "read", "pull-requests": "write", "statuses": "write"},
     "approve": {"contents": "write", "pull-requests": "read", "statuses": "read"},
     "watch": {"actions": "read", "contents": "write", "issues": "write", "pull-requests": "read", "statuses": "read"},
-    "decisions": {"contents": "write", "pull-requests": "read", "statuses": "read"},
+    "decisions": {"contents": "write", "pull-requests": "write", "statuses": "read"},
 }
 """What each workflow grants the one that it calls: as much as that asks for."""
 FOR_PAGES = {"actions": "read", "id-token": "write"}

@@ -26,14 +26,17 @@ def asked_of(context: click.Context) -> Asked:
 
 
 @contextmanager
-def opened(context: click.Context, *, fresh: bool = False, online: bool = False) -> Iterator[Wired]:
-    """The instance around the current directory. ``fresh`` looks at the remote into a temporary object store; ``online`` is
-    for verbs that write, and so ask a pull-request host too."""
+def opened(context: click.Context, *, fresh: bool = False, online: bool = False, requests: bool = True) -> Iterator[Wired]:
+    """The instance around the current directory.
+
+    ``fresh`` looks at the remote into a temporary object store. ``online`` is for verbs that write, and so ask a pull-request host
+    too. Without ``requests`` the host is not even asked which are open: a pause must not wait for it.
+    """
     from publisher.wiring import open_instance
 
     with output.progress() as progress:
         if not fresh:
-            yield open_instance(asked_of(context).start, progress=progress, online=online)
+            yield open_instance(asked_of(context).start, progress=progress, online=online, requests=requests)
             return
         with tempfile.TemporaryDirectory(prefix="publisher-look-") as objects:
             yield open_instance(asked_of(context).start, progress=progress, objects=Path(objects), online=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def decide(context: click.Context, site: str, reason: str, decision: Callable[[Doors, str, str], SiteView]) -> int:
     """Records the decision and says how the site stands now."""
-    with opened(context, online=True) as wired:
+    with opened(context, requests=False) as wired:
         (name,) = chosen_sites(wired, wired.store.refresh(), site)
         view = decision(wired.doors(), name, reason)
     if asked_of(context).as_json:

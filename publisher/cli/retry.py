@@ -19,7 +19,7 @@ def command(context: click.Context, plan: str, step: str, reason: str) -> int:
     from publisher.engine import people
 
     name = plan_name(plan)
-    with opened(context, online=True) as wired:
+    with opened(context, requests=False) as wired:
         people.retry(wired.doors(), site_of_plan(name), name, step, reason)
     if asked_of(context).as_json:
         output.say_json({"schema": "publisher.decision/1", "plan": name, "step": step, "state": "queued"})

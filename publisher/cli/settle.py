@@ -30,7 +30,7 @@ def command(context: click.Context, plan: str, step: str, happened: bool, did_no
     if happened == did_not:
         raise UsageProblem("which", "say --happened or --did-not", next="publisher settle --help")
     name = plan_name(plan)
-    with opened(context, online=True) as wired:
+    with opened(context, requests=False) as wired:
         people.settle(wired.doors(), site_of_plan(name), name, step, happened, reason)
     word = "happened" if happened else "did not happen"
     if asked_of(context).as_json:

@@ -18,7 +18,7 @@ def command(context: click.Context, date: str, site: str | None, reason: str) ->
     """Close DATE: nothing is published for it, and a plan for it is canceled. Its articles are free to be planned again."""
     from publisher.engine import people
 
-    with opened(context, online=True) as wired:
+    with opened(context, requests=False) as wired:
         name = only_site(wired, wired.store.refresh(), site)
         people.skip(wired.doors(), name, date, reason)
     if asked_of(context).as_json:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from publisher.domain.article import Release
 from publisher.domain.facts import Built
 from publisher.domain.fingerprint import short
 from publisher.errors import NeedsPerson
-from publisher.ports import Bench
+from publisher.ports import Bench, BranchUpdate
 from publisher.workers import build as building
 from publisher.workers import confirm, deploy, prepare
 
@@ -14,14 +15,23 @@ def build(bench: Bench) -> None:
     """Prepared, built, put on the staging target, so that the gate's reviewer can see it, and then recorded."""
     prepare.work(bench)
     made = building.make(bench)
-    if bench.staging:
-        live = bench.staging.look()
-        if live.release != made.id:
-            bench.progress("putting the release on staging")
-            bench.staging.store(made, base=live.release, fence=bench.fence)
-            bench.staging.switch(made, base=live.release, fence=bench.fence, record=bench.announced_in())
-    # Recorded last: whoever finds the record finds the release on staging.
-    bench.commit(f"{bench.site.id} launch: built release {short(made.id)}")
+    joined = _put_on_staging(bench, made)
+    # Recorded last, or in the same push: whoever finds the record finds the release on staging.
+    bench.commit(f"{bench.site.id} launch: built release {short(made.id)}", joined)
+
+
+def _put_on_staging(bench: Bench, made: Release) -> list[BranchUpdate]:
+    """What a staging branch of the ledger's own repository moves with the record; elsewhere it is switched here."""
+    staging = bench.staging
+    live = staging.look() if staging else None
+    if staging is None or live is None or live.release == made.id:
+        return []
+    bench.progress("putting the release on staging")
+    if staging.joins_ledger:
+        return [staging.joined_update(made, base=live.release, fence=bench.fence)]
+    staging.store(made, base=live.release, fence=bench.fence)
+    staging.switch(made, base=live.release, fence=bench.fence, record=bench.announced_in())
+    return []
 
 
 def release(bench: Bench) -> None:

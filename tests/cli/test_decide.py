@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from publisher.cli.decide import FORMS, arguments_of, read_form
+from publisher.cli.decide import FORMS, PROPOSALS, arguments_of, read_form
 from publisher.errors import UsageProblem
 from tests.support.instance import Instance, make_instance
 
@@ -19,7 +19,8 @@ def form(**fields: str | None) -> str:
 def test_every_decision_names_a_verb_of_its_own() -> None:
     from publisher.cli.main import PEOPLE, VERBS
 
-    assert set(FORMS) == {name for name, (_, _, group) in VERBS.items() if group == PEOPLE} - {"decide"}
+    assert set(FORMS) == {name for name, (_, _, group) in VERBS.items() if group == PEOPLE} - {"decide"} | set(PROPOSALS)
+    assert {verb for verb, _ in PROPOSALS.values()} <= set(VERBS)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,8 @@ def test_every_decision_names_a_verb_of_its_own() -> None:
             form(decision="settle", plan="blog/x", step="deploy", happened="no"),
             ["--reason=legal asks", "--did-not", "--", "blog/x", "deploy"],
         ),
+        (form(decision="revise", plan="blog/x"), ["--reason=legal asks", "--", "blog/x"]),
+        (form(decision="correct", article="a-0001"), ["--reason=legal asks", "--site=blog", "--", "a-0001"]),
         (form(decision="cancel", plan=" blog/x ", date=None), ["--reason=legal asks", "--", "blog/x"]),
     ],
 )

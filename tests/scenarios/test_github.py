@@ -127,3 +127,32 @@ def test_a_clock_that_the_host_contradicts_stops_the_run(instance: GithubInstanc
     instance.go_to("12-01 08:00")
     done = instance.driven("ci", "run", now="2026-12-01T09:07:00+08:00", check=7)
     assert "[clocks-apart]" in done.stderr and instance.live() == {} and instance.ledger(PLAN) == []
+
+
+def test_a_pause_waits_for_no_host(instance: GithubInstance) -> None:
+    instance.sim.faults.next("* /repos/*", status=503, times=1000)
+    asked = len(instance.sim.requests)
+    instance.do("ci", "pause", "blog", "--reason", "legal asks", now="12-01 08:00")
+    assert [event["type"] for event in instance.ledger("blog/controls")] == ["paused"]
+    assert len(instance.sim.requests) == asked
+
+
+def test_one_person_revises_by_the_runs_own_hand_and_may_then_approve(instance: GithubInstance) -> None:
+    """The site's only person asks for a revision from the form, reviews it and merges it."""
+    instance.merge(instance.propose("11-30 18:00", "--date", "2026-12-01"), "11-30 19:00")
+    editor = instance.clone("editor")
+    editor.git("fetch", "--quiet", str(instance.sim.bare), "main")
+    editor.git("reset", "--quiet", "--hard", "FETCH_HEAD")
+    source = "drafts/blog/article-0001/index.md"
+    editor.commit({source: (editor.path / source).read_text() + "One more sentence.\n"}, "A better text")
+    instance.sim.push_as(instance.people["reviewer"], editor.head(), "main", folder=editor.path)
+    form = {"decision": "revise", "plan": PLAN, "reason": "a better text"}
+    instance.environment = {"PUBLISHER_DECISION": json.dumps(form)}
+    instance.do("planner", "decide", now="11-30 20:00")
+    instance.environment = {}
+    (number,) = (one.number for one in instance.sim.pulls.all if not one.closed_at)
+    assert instance.sim.pulls.numbered(number).user is instance.people["planner"]
+    instance.merge(number, "11-30 20:10", "squash")
+    instance.do("ci", "run", "--scheduled", now="12-01 09:07")
+    assert b"One more sentence." in instance.live()["article-0001/index.html"]
+    assert [event["payload"] for event in instance.ledger(PLAN) if event["type"] == "approved"]

@@ -225,6 +225,25 @@ def test_what_running_unattended_needs(approved: ShopScene, old: str, new: str, 
     assert code(approved.chain("12-01 08:20", check=4)) == "approval-absent"
 
 
+def test_staging_on_a_branch_of_the_ledgers_own_repository(approved: ShopScene) -> None:
+    """As ``init --github`` writes it: the branch moves in one push with the record that the release was built."""
+    text = approved.text("publisher.yaml")
+    folder = f"{{kind: directory, path: {approved.instance.folder}/shop-staging}}"
+    assert folder in text
+    approved.edit({"publisher.yaml": text.replace(folder, "{kind: git-branch, branch: staging/shop}")})
+    approved.run("12-01 08:10", "--site", "shop", check=-9, at="kill:before:records.publish:2")
+    assert "built" not in approved.events(LAUNCH)
+    assert "refs/heads/staging/shop" not in approved.refs()
+    assert approved.chain("12-01 08:30", check=4)["did"] == ["built", "requested G3 (request 2)"]
+    assert "marker-0100" in approved.instance.remote.git("show", "staging/shop:hello/index.html")
+    before = approved.refs()
+    assert code(approved.chain("12-01 08:40", check=4)) == "approval-absent"
+    assert approved.refs() == before
+    approved.approve(2, "12-01 09:00")
+    approved.chain("12-01 09:05")
+    assert [event["release"] for event in approved.instance.ledger(LAUNCH) if event["type"] == "deployed"] == [approved.built]
+
+
 def test_the_release_gate_is_taken_back_before_the_switch(built: ShopScene) -> None:
     """The gate's file is edited by a push after the intent: what was approved is not what stands there any more."""
     built.approve(2, "12-01 09:00")
