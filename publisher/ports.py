@@ -135,6 +135,9 @@ class GitReads(Protocol):
 
     def first_parent_changes(self, commit: str, path: str, limit: int = 1) -> Sequence[str]: ...
 
+    def later_changes(self, change: str, tip: str, path: str) -> Sequence[str]:
+        """Commits of ``tip`` that descend from ``change``, on any line, and in which ``path`` differs from one of their parents."""
+
     def folder_history(self, commit: str, folder: str) -> Sequence[FileChange]:
         """Oldest first: what the commits on the first-parent chain of ``commit`` did to the files below ``folder``."""
 

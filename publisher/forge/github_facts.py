@@ -121,13 +121,18 @@ class Pull(Listed):
 
 @dataclass(frozen=True, kw_only=True)
 class Review:
-    """``submitted_at`` is None for one that its author has not submitted yet."""
+    """``submitted_at`` is None for one that its author has not submitted yet.
+
+    ``commit`` is the head that it names now, "" where that is gone. It may have followed a later push, so that naming the right one
+    proves nothing; naming another one tells that the review saw something else.
+    """
 
     id: int
     by: Account | None
     state: str
     body: str
     submitted_at: datetime | None
+    commit: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +211,7 @@ def review_of(data: Any) -> Review:
     found = Fields(data, "a review")
     return Review(
         id=found.number("id"), by=account_of(found.maybe("user")), state=found.text("state"), body=found.maybe_text("body"),
-        submitted_at=found.maybe_time("submitted_at"),
+        submitted_at=found.maybe_time("submitted_at"), commit=found.maybe_text("commit_id"),
     )  # fmt: skip
 
 

@@ -15,16 +15,16 @@ from collections.abc import Callable
 from datetime import datetime
 
 from publisher.domain.approval import Approval, ApprovalRules, NoApproval, Subject, Verdict
-from publisher.errors import NeedsPerson
+from publisher.errors import ComeBackLater, InputProblem, NeedsPerson, StoppedForSafety
 from publisher.forge.github_judge import GithubJudge
 from publisher.forge.github_landings import Landings
 from publisher.forge.github_reads import GithubReads
 from publisher.forge.github_rejections import Rejections
-from publisher.forge.incoming import is_ours
+from publisher.forge.incoming import RULES_PATH, is_ours
 from publisher.forge.merges import PayloadOf
 from publisher.forge.reasons import Unproven, sentence
-from publisher.forge.tree_changes import Trees
-from publisher.forge.trusted_rules import ParseRules, TrustedRules
+from publisher.forge.tree_changes import Trees, changed_beside
+from publisher.forge.trusted_rules import ALL, ParseRules, TrustedRules
 from publisher.ports import GitReads, HostReads, OpenRequest, Tips
 
 
@@ -51,6 +51,8 @@ class GithubForge:
         landings = Landings(git, self.trees, reads, branch, clock=clock, sleep=sleep)
         self._judge = GithubJudge(git, self.trees, reads, landings, branch=branch, payload_of=payload_of, clock=clock)
         self._rejections = Rejections(git, reads, branch=branch, payload_of=payload_of)
+        self._payload_of = payload_of
+        self._beside: dict[str, bool] = {}
         self._rules = TrustedRules(git, self._judge, parse_rules=parse_rules, payload_of=payload_of, pinned_root=pinned_root)
 
     def rules(self, commit: str) -> ApprovalRules:
@@ -62,6 +64,8 @@ class GithubForge:
         """What people decided about one file at one payload, derived from the default branch and GitHub."""
         self._git.require_trustworthy()
         rules = self._rules_at(tips.default)
+        if rules:
+            self._require_rules_in_line(tips.default, rules)
         rejection = self._rejections.of(subject, rules) if rules else None
         if rejection:
             return rejection
@@ -73,10 +77,47 @@ class GithubForge:
         except Unproven as problem:
             return NoApproval(subject=subject, code=problem.code, says=problem.says)
 
+    def _require_rules_in_line(self, tip: str, rules: ApprovalRules) -> None:
+        """Stops when an approved change of the rules lies beside the first-parent chain: older rules would be in force again."""
+        for oid in self._git.later_changes(rules.commit, tip, RULES_PATH):
+            if oid in self._git.first_parent_changes(tip, RULES_PATH, limit=ALL):
+                continue  # on the chain itself, where ``rules`` has judged it
+            if self._was_approved(oid):
+                raise StoppedForSafety(
+                    "rules-put-aside", f"the approved {RULES_PATH} of {oid[:12]} left the first-parent chain",
+                    next=f"git log --first-parent; then put the default branch back on a descendant of {oid[:12]}",
+                )  # fmt: skip
+
+    def _was_approved(self, oid: str) -> bool:
+        """Whether a commit was an approved change of the rules where it stood."""
+        if oid not in self._beside:
+            try:
+                self._beside[oid] = self._judged(oid)
+            except ComeBackLater as later:
+                if later.code != "host-lags":
+                    raise
+                return False  # the host knows of no merge that brought it: a request's own commit, which never was the tip
+        return self._beside[oid]
+
+    def _judged(self, oid: str) -> bool:
+        data, parents = self._git.blob_at(oid, RULES_PATH), self._git.commit(oid).parents
+        before = self._rules_at(parents[0]) if data is not None and parents else None
+        if data is None or before is None:
+            return False
+        try:
+            payload, revision = self._payload_of(RULES_PATH, data)
+            self._judge.judge(oid, Subject(path=RULES_PATH, payload=payload, revision=revision), before)
+        except (Unproven, InputProblem):
+            return False
+        return True
+
     def _approval(self, tip: str, change: str, subject: Subject) -> Approval:
         twin = self.trees.twin(tip, subject.path)
         if twin:
             raise Unproven("case-twin", twin)
+        beside = changed_beside(self._git, self.trees, change, tip, subject.path)
+        if beside:
+            raise Unproven("put-aside", beside[:12])
         parents = self._git.commit(change).parents
         rules = self._rules_at(parents[0] if parents else change)
         if rules is None:

@@ -106,7 +106,7 @@ class Landings:
         if pull is None or not pull.merged or pull.merged_at is None or pull.draft or pull.base != self._branch:
             raise Unproven("request-not-merged", str(fitting[0].number))
         movement = self._movement(pull, pull.merged_at, commit.oid)
-        self._require_never_removed(movement, commit.oid)
+        self._require_never_removed(movement, commit.oid, path)
         shape, commits = self._shape(pull, movement, commit)
         return Landing(pull=pull, movement=movement, merged_at=pull.merged_at, shape=shape, commits=commits)
 
@@ -188,12 +188,21 @@ class Landings:
         # What a forced push threw away is not in this clone; then it is not known to have been there before.
         return not self._knows(movement.before) or not self._git.is_ancestor(oid, movement.before)
 
-    def _require_never_removed(self, landed: Movement, oid: str) -> None:
+    def _require_never_removed(self, landed: Movement, oid: str, path: str) -> None:
+        """That no forced push took the commit away since, nor a later change of the file, which would have withdrawn it."""
         for movement in self._reads.movements(self._ref, "force_push"):
             if movement.at < landed.at:
                 return
-            if not self._knows(movement.after) or not self._git.is_ancestor(oid, movement.after):
+            kept = self._knows(movement.after) and self._git.is_ancestor(oid, movement.after)
+            if not kept or not self._held(movement.before, oid, path) or not self._held(movement.after, oid, path):
                 raise Unproven("branch-rewritten", oid[:12])
+
+    def _held(self, tip: str, oid: str, path: str) -> bool:
+        """Whether a commit still was the newest change of the file at a tip, which this clone may not have any more."""
+        if self._knows(tip):
+            return self._git.first_parent_changes(tip, path) == (oid,)
+        entry = self._trees.entry(oid, path)
+        return entry is not None and self._reads.blob_at(tip, path) == entry.oid
 
     def _knows(self, oid: str) -> bool:
         return self._git.resolve(oid) == oid

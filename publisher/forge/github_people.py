@@ -4,8 +4,9 @@ Rules:
 * of each account number the latest decisive review before the merge counts: approved, changes requested, or dismissed;
 * a person counts whom ``approval.yaml`` lists by number under the login that the account has now, and who may write;
 * nobody approves what they opened, wrote, committed or pushed, and no bot approves;
-* a review counts for what it saw: the head's last movement, in the host's own record, must be older than it. The commit that a
-  review names is no evidence: it has been seen to follow later pushes, and to stay behind;
+* a review counts for what it saw: the head's last movement, in the host's own record, must be older than it, and it must name
+  that head. The commit that a review names has been seen to follow later pushes, so it is no evidence by itself; but one that
+  names another head was written for another head, by somebody whose page was older than the push;
 * where the host keeps no record of the head (a fork's branch), only a review counts that quotes the payload on a line of its
   own: ``approve sha256:…``.
 """
@@ -142,7 +143,7 @@ class People:
             raise Unproven("pushed-after-own-review" if at <= moved.at else "last-pusher", by.login)
         if by.id in request.writers:
             raise Unproven("own-approval", by.login)
-        bound = _bound(review, at, moved, subject)
+        bound = _bound(request.pull, review, at, moved, subject)
         account, may = self._reads.permission(by.login)
         if account != by.id or may not in MAY_WRITE:
             raise Unproven("reviewer-without-write", by.login)
@@ -165,15 +166,18 @@ def _require_listed(by: Account, rules: ApprovalRules) -> None:
         raise Unproven("login-differs", by.login)
 
 
-def _bound(review: Review, at: datetime, moved: Moved | None, subject: Subject) -> str:
-    if moved:
-        if at <= moved.at:
-            raise Unproven(moved.code)
+def _bound(pull: Pull, review: Review, at: datetime, moved: Moved | None, subject: Subject) -> str:
+    if moved and at <= moved.at:
+        raise Unproven(moved.code)
+    if moved and review.commit == pull.head:
         return "time"
     named = payloads_in(review.body)
     if subject.payload in named:
         return "content"
-    raise Unproven("review-names-another-payload" if named else "freshness-unknown", short(subject.payload))
+    if named:
+        raise Unproven("review-names-another-payload", short(subject.payload))
+    # A page that was opened before a push sends a review of the older head after it.
+    raise Unproven("review-of-older-head") if moved else Unproven("freshness-unknown", short(subject.payload))
 
 
 def _why_none(request: Request, latest: dict[int, Review]) -> str:

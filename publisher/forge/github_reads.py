@@ -170,6 +170,11 @@ class GithubReads:
 
         return self._keep(("status", commit, context), begin)
 
+    def blob_at(self, commit: str, path: str) -> str:
+        """The id of a file's blob at a commit that this clone need not have; "" where the host has no such file."""
+        found = self._once(("blob-at", commit, path), lambda: self._host.get(f"contents/{path}", ref=commit))
+        return Fields(found, "a file").text("sha") if isinstance(found, dict) else ""
+
     def blob(self, oid: str) -> bytes | None:
         """A blob's bytes, verified against its id."""
         found = self._once(("blob", oid), lambda: self._host.get(f"git/blobs/{oid}"))

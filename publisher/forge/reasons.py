@@ -12,6 +12,7 @@ REASONS: dict[str, str] = {
     "not-recorded": "the ledger has no approval of it, and the pull-request host was not asked",
     "deleted": "the file is no longer on the default branch",
     "not-a-plain-file": "the file is a link, a submodule or executable",
+    "put-aside": "a later change of the file was put beside the default branch's own line of commits",
     "case-twin": "another file's name differs only by case or Unicode form",
     "no-request": "it was pushed without a reviewed request",
     "edited-without-request": "it was edited on the default branch without a reviewed request",

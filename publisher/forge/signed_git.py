@@ -18,7 +18,7 @@ from publisher.forge.closings import Closings
 from publisher.forge.incoming import incoming
 from publisher.forge.merges import MergeJudge, PayloadOf, Place
 from publisher.forge.reasons import Unproven, sentence
-from publisher.forge.tree_changes import Trees
+from publisher.forge.tree_changes import Trees, changed_beside
 from publisher.forge.trusted_rules import ParseRules, TrustedRules
 from publisher.ports import GitReads, OpenRequest, Tips
 
@@ -76,6 +76,9 @@ class SignedGit:
         twin = self.trees.twin(tip, subject.path)
         if twin:
             raise Unproven("case-twin", twin)
+        beside = changed_beside(self._git, self.trees, merge, tip, subject.path)
+        if beside:
+            raise Unproven("put-aside", beside[:12])
         return self.judge.judge(merge, subject, self._rules_before(merge))
 
     def _rules_before(self, merge: str) -> ApprovalRules:

@@ -93,5 +93,19 @@ class Trees:
         return ""
 
 
+def changed_beside(git: GitReads, trees: Trees, change: str, tip: str, path: str) -> str:
+    """A commit of ``tip`` that changed ``path`` after ``change``, the newest change on the first-parent chain; "" when there is none.
+
+    Whoever pushes a merge whose first parent is an old commit puts everything since then beside the chain, and with it what
+    withdrew or replaced a file. The chain alone would show the old state as the newest.
+    """
+    for oid in git.later_changes(change, tip, path):
+        here = trees.entry(oid, path)
+        # A merge that takes one side's file as it is changes nothing by itself.
+        if all(trees.entry(parent, path) != here for parent in git.commit(oid).parents):
+            return oid
+    return ""
+
+
 def _folded(name: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())

@@ -199,6 +199,12 @@ class Git:
         out = self._must("rev-list", "--first-parent", f"--max-count={limit:d}", self._oid(commit), "--", path)
         return tuple(out.decode("ascii").split())
 
+    def later_changes(self, change: str, tip: str, path: str) -> tuple[str, ...]:
+        """Commits of ``tip`` that descend from ``change``, on any line, and in which ``path`` differs from one of their parents."""
+        options = ("--ancestry-path", "--full-history", "--topo-order")
+        out = self._must("rev-list", *options, f"^{self._oid(change)}", self._oid(tip), "--", path)
+        return tuple(out.decode("ascii").split())
+
     def folder_history(self, commit: str, folder: str) -> tuple[FileChange, ...]:
         """Oldest first: what the commits on the first-parent chain of ``commit`` did to the files below ``folder``."""
         # Commits may carry any date, so nothing may depend on dates: children come before parents, then all is turned around.

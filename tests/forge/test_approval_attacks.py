@@ -379,6 +379,14 @@ def test_replaced_objects(approved: World) -> None:
         approved.verdict()
 
 
+def test_history_turned_around_brings_no_withdrawn_plan_back(approved: World) -> None:
+    """The plan was deleted since. A merge that stands on the old commit would make its approval the newest change again."""
+    then = approved.tips().default
+    approved.push(approved.commit({PLAN: None}, [then]))
+    approved.push(approved.commit({}, [then, approved.tips().default], "bob"))
+    assert approved.code() == "put-aside"
+
+
 def test_revoked_approver_turns_history_around(world: World) -> None:
     """Bob's key was removed. He approves on a line from before that, and makes the default branch its second parent."""
     before = world.tips().default
