@@ -32,7 +32,6 @@ def test_nothing_later_and_what_others_do_is_nothing(repository: Repository) -> 
     repository.commit({"more": "1"}, "a branch from before the change")
     repository.git("checkout", "--quiet", "main")
     repository.git("merge", "--quiet", "--no-ff", "-m", "merged", "old")
-    assert Git(repository.path).later_changes(change, repository.git("rev-parse", "HEAD"), "plans/a") != ()
     assert beside(repository, change) == ""
 
 
