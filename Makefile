@@ -3,7 +3,7 @@
 PY := .venv/bin/python
 CORE := .venv/core.stamp
 DEV := .venv/dev.stamp
-TESTS ?= -n 2 --dist worksteal
+TESTS ?= -n 3 --dist worksteal
 
 .PHONY: help demo test lint bench lock clean
 .DEFAULT_GOAL := help

@@ -17,7 +17,7 @@ from types import TracebackType
 
 import click
 
-from publisher.cli import ci_report, output
+from publisher.cli import output
 from publisher.errors import EXIT_OK, Bug, Refusal, UsageProblem
 
 EXIT_INTERRUPTED = 130
@@ -123,7 +123,10 @@ def _tell(refusal: Refusal, cause: BaseException, asked: Asked) -> int:
         lines = [f"{click.style('publisher:', fg='red')} {head}{output.clean(refusal.says)}{code}"]
         lines += [f"  next: {output.clean(refusal.next)}"] if refusal.next else []
         output.write("\n".join(lines) + "\n", err=True, color=asked.color)
-    ci_report.refusals([refusal])
+    if output.in_actions():
+        from publisher.cli import ci_report  # only where it is wanted: --help loads nothing that it does not need
+
+        ci_report.refusals([refusal])
     if asked.debug:
         # Frames show source lines, never values; the exception's own text stays out.
         frames = "".join(traceback.format_tb(cause.__traceback__))

@@ -30,7 +30,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~@&$-])")
 
 def in_actions() -> bool:
     """Whether GitHub Actions runs us."""
-    return os.environ.get("GITHUB_ACTIONS") == "true"
+    return output.in_actions()
 
 
 def is_set_up() -> bool:

@@ -61,9 +61,14 @@ def note(text: object) -> None:
         write(_line(text) + "\n", err=True)
 
 
+def in_actions() -> bool:
+    """Whether GitHub Actions runs us."""
+    return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
 def _line(text: object) -> str:
     """A harmless line; in GitHub Actions one that the runner takes for no command either."""
-    if os.environ.get("GITHUB_ACTIONS") != "true":
+    if not in_actions():
         return clean(text)
     from publisher.cli.ci_annotations import plain_line
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from publisher.domain import wording
+from publisher.domain.alarms import Code
 
-DUE = datetime(2026, 12, 1, 1, tzinfo=UTC)
-ZONE = ZoneInfo("Asia/Hong_Kong")
 PLAN = "handbook/daily/2026/2026-12-01"
 
 
@@ -38,11 +35,8 @@ def test_letters_that_need_joiners_keep_them() -> None:
 SENTENCES: dict[str, tuple[Callable[[], str], str]] = {
     "recovered": (lambda: wording.recovered(PLAN, "abc", ["https://x.example/a/"]), "public and confirmed"),
     "stopped": (lambda: wording.stopped(PLAN, "leak", "Text was found.", "publisher preview", step="build"), "stopped at build [leak]"),
-    "unclaimed": (lambda: wording.unclaimed(PLAN, DUE, ZONE), "no run has claimed it"),
-    "late": (lambda: wording.late(PLAN, DUE, ZONE, stage="built"), "late: it has only been built"),
-    "quiet": (lambda: wording.quiet("handbook", 3, PLAN), "for 3 days"),
-    "drifted": (lambda: wording.drifted("handbook", ["https://x.example/a/"]), "not what the ledger records"),
-    "schedule": (lambda: wording.schedule_off("publish.yml", "disabled"), "switched off (disabled)"),
+    "alarm": (lambda: wording.alarm(PLAN, "due-unclaimed", "It was due.", "publisher run"), "no run has claimed it [due-unclaimed]"),
+    "cleared": (lambda: wording.cleared("handbook", "drifted"), "no longer so: handbook: the public site"),
 }  # fmt: skip
 
 
@@ -64,18 +58,15 @@ def test_a_stop_names_the_next_command() -> None:
     assert "next: publisher retry" in wording.stopped(PLAN, "x", "says", "publisher retry")
 
 
-def test_times_carry_their_zone() -> None:
-    assert "2026-12-01 09:00 HKT (01:00Z)" in wording.unclaimed(PLAN, DUE, ZONE)
-    assert "2026-12-01 09:00 HKT (01:00Z)" in wording.late(PLAN, DUE, ZONE, stage="built")
-
-
-def test_a_site_that_never_published_says_so() -> None:
-    assert "Nothing was ever confirmed." in wording.quiet("handbook", 3, "")
+def test_every_alarm_has_a_headline_that_names_what_it_is_about() -> None:
+    assert set(wording.HEADLINES) == {str(code) for code in Code}
+    for code in Code:
+        assert PLAN in wording.headline(PLAN, code)
 
 
 def test_a_long_list_is_cut() -> None:
     urls = [f"https://x.example/{n}/" for n in range(23)]
-    text = wording.drifted("handbook", urls)
+    text = wording.alarm("handbook", "drifted", "These differ.", "publisher reconcile", urls)
     assert "https://x.example/19/" in text
     assert "https://x.example/20/" not in text
     assert "- and 3 more" in text

@@ -66,5 +66,5 @@ def test_the_locks_name_every_file_by_digest_and_no_place(fresh, lock):
     entries = re.split(r"\n(?=[a-z0-9])", re.sub(r"(?m)^#.*\n", "", text))
     assert len(entries) > 20
     for entry in entries:
-        assert re.match(r"[a-z0-9._-]+==[^ ]+ ", entry) and entry.count("--hash=sha256:") >= 2, entry.split("\n")[0]
+        assert re.match(r"[a-z0-9._-]+==[^ ]+ ", entry) and "--hash=sha256:" in entry, entry.split("\n")[0]
     assert "://" not in text and "index-url" not in text and "find-links" not in text

@@ -195,8 +195,8 @@ def test_a_release_gate_is_a_request_that_shows_release_plan_and_window(tmp_path
 
 
 def test_the_jobs_summary_lists_what_was_proposed(instance: GithubInstance, tmp_path: Path) -> None:
-    summary = tmp_path / "summary.md"
-    instance.environment = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary)}
+    summary, root = tmp_path / "summary.md", instance.remote.git("rev-list", "--max-parents=0", "main")
+    instance.environment = {"GITHUB_ACTIONS": "true", "PUBLISHER_ROOT": root, "GITHUB_STEP_SUMMARY": str(summary)}
     (made,) = proposed(instance, "12-01 07:00")["proposed"]
     proposed(instance, "12-01 07:10")
     text = summary.read_text()

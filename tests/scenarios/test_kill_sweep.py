@@ -124,7 +124,7 @@ def test_an_effect_that_its_worker_did_not_declare_ends_the_process(stages: Stag
     instance = stages("directory").restore("approved")
     done = instance.driven("ci", "run", now=at(10), undeclared=step)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (99, f"undeclared effect {effect} in {step}")
-    assert instance.driven("ci", "run", now=at(60), undeclared="confirm").returncode == 0  # its pushes are the journal's
+    assert instance.driven("ci", "run", now=at(60), undeclared="build").returncode == 0  # its pushes are the journal's
 
 
 # --- the sweep ---------------------------------------------------------------------------------------------------------------------
