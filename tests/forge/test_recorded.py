@@ -92,7 +92,7 @@ def test_a_recorded_approval_is_shown_with_its_evidence(case: Case) -> None:
 
 
 @pytest.mark.parametrize(
-    "more", [{"payload": "sha256:" + "0" * 64}, {"revision": 1}, {"path": "plans/blog/daily/2026/2026-12-02.yaml"}, {"merge": "1" * 40}],
+    "more", [{"payload": "sha256:" + "0" * 64}, {"revision": 1}, {"path": PLAN.replace("12-01", "12-02")}, {"merge": "1" * 40}],
     ids=["other-payload", "other-revision", "other-path", "other-merge"],
 )  # fmt: skip
 def test_a_record_of_something_else_is_no_answer(case: Case, more: dict[str, Any]) -> None:
