@@ -109,13 +109,18 @@ def arguments_of(form: Mapping[str, str]) -> list[str]:
 def _require_entitled(context: click.Context) -> None:
     if not ci_report.in_actions():
         return
+    if not ci_report.is_set_up():
+        raise NeedsPerson("not-entitled", "nothing pins who may decide here", next="set the variable PUBLISHER_ROOT")
     if os.environ.get("GITHUB_RUN_ATTEMPT", "1") != "1":
         raise NeedsPerson(
             "repeated-decision", "a decision is not made again by repeating its run", next="start the workflow anew"
         )
     with opened(context, online=True) as wired:
         if wired.instance.forge != "github":
-            return
+            # Whoever may push publisher.yaml could say so: then nothing would vouch for anybody.
+            raise NeedsPerson(
+                "not-entitled", "in Actions only forge github knows who started this run", next="decide in a clone of your own"
+            )
         rules = wired.forge.rules(wired.store.refresh().default)
     account = os.environ.get("GITHUB_ACTOR_ID", "")
     if account not in {str(person.id) for person in rules.approvers}:

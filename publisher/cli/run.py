@@ -61,6 +61,8 @@ def command(
     Kill it anywhere: the next run finds out what happened and finishes the same work, once.
     """
     name = plan_name(plan) if plan else ""
+    if scheduled and not ci_report.is_set_up():
+        return EXIT_OK
     patience = _duration(wait) if wait else None
     with opened(context, online=True) as wired:
         wired.git.require_trustworthy()

@@ -308,14 +308,17 @@ def _client(token: str, api: str, timeout: float, retry: GithubRetry | None) -> 
 
 
 def _address(host: GithubHost, environ: Mapping[str, str]) -> str:
-    """The API's address: configured, else as Actions says. The two must agree, since the token goes there."""
+    """The API's address: configured, else as Actions says. The two must agree, since the token goes there.
+
+    ``publisher.yaml`` is a file that anybody may have written who has a clone to offer. So another address than GitHub's own must
+    also stand in the environment: a person's token goes nowhere by configuration alone.
+    """
     configured, here = host.api.rstrip("/"), environ.get("GITHUB_API_URL", "").rstrip("/")
-    if configured and here and configured != here:
+    if configured and configured != (here or PUBLIC):
         raise NeedsPerson(
-            "other-host",
-            "publisher.yaml names another GitHub than the one this runs at",
-            next="edit github.api in publisher.yaml",
-        )
+            "other-host", "publisher.yaml names another GitHub than the environment does, and the token was not sent there",
+            next="if that host is yours: GITHUB_API_URL with its address; else edit github.api in publisher.yaml",
+        )  # fmt: skip
     chosen = configured or here or PUBLIC
     at = urlsplit(chosen)
     if at.scheme != "https" and not (at.scheme == "http" and at.hostname in LOOPBACK):

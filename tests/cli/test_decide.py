@@ -9,6 +9,7 @@ import pytest
 
 from publisher.cli.decide import FORMS, PROPOSALS, arguments_of, read_form
 from publisher.errors import UsageProblem
+from tests.support.github_instance import github_instance
 from tests.support.instance import Instance, make_instance
 
 
@@ -70,15 +71,23 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Instance:
     return make_instance(tmp_path_factory.mktemp("decide"), articles=2)
 
 
-def test_a_decision_is_recorded_once_and_never_by_repeating_its_run(instance: Instance) -> None:
-    actions = {"GITHUB_ACTIONS": "true", "GITHUB_ACTOR": "rae", "GITHUB_ACTOR_ID": "7", "GITHUB_RUN_ATTEMPT": "1"}
-    instance.environment = {**actions, "PUBLISHER_DECISION": form()}
+def test_a_decision_is_recorded(instance: Instance) -> None:
+    instance.environment = {"PUBLISHER_DECISION": form()}
     instance.publisher("ci", "decide", check=0)
     assert [event["type"] for event in instance.ledger("blog/controls")] == ["paused"]
-    instance.environment = {**actions, "GITHUB_RUN_ATTEMPT": "2", "PUBLISHER_DECISION": form(decision="resume")}
-    again = instance.publisher("ci", "decide", check=4)
-    assert "[repeated-decision]" in again.stderr
-    assert [event["type"] for event in instance.ledger("blog/controls")] == ["paused"]
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [({"GITHUB_RUN_ATTEMPT": "2"}, "repeated-decision"), ({}, "not-entitled"), ({"PUBLISHER_ROOT": ""}, "not-entitled")],
+    ids=["repeated", "forge-git", "not-set-up"],
+)
+def test_in_actions_somebody_must_vouch_for_who_decides(instance: Instance, more: dict[str, str], code: str) -> None:
+    before = instance.commits()
+    actions = {"GITHUB_ACTIONS": "true", "GITHUB_ACTOR": "rae", "GITHUB_ACTOR_ID": "7", "PUBLISHER_ROOT": "f" * 40}
+    instance.environment = {**actions, **more, "PUBLISHER_DECISION": form(decision="resume")}
+    assert f"[{code}]" in instance.publisher("ci", "decide", check=4).stderr
+    assert instance.commits() == before
 
 
 def test_what_the_verb_refuses_is_what_decide_ends_with(instance: Instance) -> None:
@@ -87,11 +96,10 @@ def test_what_the_verb_refuses_is_what_decide_ends_with(instance: Instance) -> N
     assert "[no-such-plan]" in refused.stderr
 
 
-def test_the_summary_names_the_decision(instance: Instance, tmp_path: Path) -> None:
+def test_the_summary_names_the_decision(tmp_path: Path) -> None:
     summary = tmp_path / "summary.md"
-    instance.environment = {
-        "GITHUB_ACTIONS": "true", "GITHUB_ACTOR": "rae", "GITHUB_STEP_SUMMARY": str(summary),
-        "PUBLISHER_DECISION": form(decision="skip", date="2026-12-25"),
-    }  # fmt: skip
-    instance.publisher("ci", "decide", check=0)
+    with github_instance(tmp_path, articles=2) as instance:
+        root = instance.remote.git("rev-list", "--max-parents=0", "main")
+        instance.environment = {"GITHUB_ACTIONS": "true", "PUBLISHER_ROOT": root, "GITHUB_STEP_SUMMARY": str(summary)}
+        instance.do("reviewer", "decide", "--form", form(decision="skip", date="2026-12-25"), now="12-01 08:00")
     assert "| `skip` | `blog` | rae |" in summary.read_text()

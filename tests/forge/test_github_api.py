@@ -425,7 +425,8 @@ def test_which_token_counts(server: Server) -> None:
     server.says(Answer(body={}))
     host = GithubHost(repository=REPOSITORY, api=f"http://127.0.0.1:{server.port}/api/v3/")
     for names in (["GH_TOKEN"], ["GITHUB_TOKEN", "GH_TOKEN"], ["PUBLISHER_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"]):
-        GithubApi.from_environment(host, {"PUBLISHER_TOKEN": " ", **{name: f"of-{name} \n" for name in names}}).get("")
+        here = {"PUBLISHER_TOKEN": " ", "GITHUB_API_URL": host.api}
+        GithubApi.from_environment(host, {**here, **{name: f"of-{name} \n" for name in names}}).get("")
         assert server.asked[-1].headers["authorization"] == f"token of-{names[0]}"
 
 
@@ -461,7 +462,9 @@ def test_a_token_goes_to_one_host_only() -> None:
     with pytest.raises(NeedsPerson, match="other-host"):
         GithubApi.from_environment(host, {"GITHUB_TOKEN": TOKEN, "GITHUB_API_URL": "https://api.github.com"})
     GithubApi.from_environment(host, {"GITHUB_TOKEN": TOKEN, "GITHUB_API_URL": "https://github.example.org/api/v3/"})
-    GithubApi.from_environment(host, {"GITHUB_TOKEN": TOKEN})
+    with pytest.raises(NeedsPerson, match="other-host"):  # a clone does not say where a person's token goes
+        GithubApi.from_environment(host, {"GITHUB_TOKEN": TOKEN})
+    GithubApi.from_environment(GithubHost(repository=REPOSITORY, api="https://api.github.com"), {"GITHUB_TOKEN": TOKEN})
 
 
 # --- time and secrets --------------------------------------------------------------------------------------------------------

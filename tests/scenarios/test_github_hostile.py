@@ -90,7 +90,6 @@ def test_somebody_elses_issue_does_not_stand_for_an_alarm(world: World, tmp_path
     assert [one["user"]["login"] for one in issues] == [world.bot.login]
 
 
-@OPEN
 def test_configuration_does_not_say_where_a_persons_token_goes() -> None:
     """``publisher.yaml`` of a clone comes from whoever wrote it; a shell has no GITHUB_API_URL to compare with."""
     host = GithubHost(repository="ann/site", api="https://api.stranger.example")
@@ -98,7 +97,6 @@ def test_configuration_does_not_say_where_a_persons_token_goes() -> None:
         GithubApi.from_environment(host, {"GH_TOKEN": "ghp_words"})
 
 
-@OPEN
 def test_forge_switched_by_a_push_does_not_entitle_everybody(tmp_path: Path) -> None:
     with github_instance(tmp_path, publish_time="09:00") as instance:
         sim = instance.sim
