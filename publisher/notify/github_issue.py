@@ -2,6 +2,8 @@
 
 Rules:
 * an issue is known by a label and by a hidden mark in its text: titles change, and a search index lags behind;
+* only what this token's own account wrote counts, or, where a token cannot ask who it is (an App's, a run's), what bots wrote:
+  the marks are no secret, and somebody else's issue must not stand for an alarm;
 * whoever repeats a notice finds it there by a mark of its own, and writes nothing: a round that died may be repeated;
 * an issue holds ids, codes and addresses only, in a block that renders nothing and mentions nobody;
 * a matter that comes to an end closes its issue with a comment; one that comes back reopens it;
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -42,6 +45,8 @@ class GithubIssues:
             raise options.problem("assign", "is true or false")
         self._assignees = [found[1] for name in on_call if (found := LOGIN.fullmatch(name))][:MOST_ASSIGNEES] if assign else []
         self._host = host
+        self._account: int | None = None
+        self._asked = False
 
     def say(self, notice_id: str, text: str, *, thread: str = "", over: bool = False) -> None:
         """Returns once the notice stands in its issue, and the issue is open, or with ``over`` closed."""
@@ -51,7 +56,7 @@ class GithubIssues:
             if not over:  # what nobody was told of here needs no end here
                 self._open(host, matter, notice_id, text)
             return
-        if text and not _stands_in(host, issue, notice_id):
+        if text and not self._stands_in(host, issue, notice_id):
             self._comment(host, issue, notice_id, text)
         state = "closed" if over else "open"
         if issue.get("state") != state:
@@ -63,9 +68,21 @@ class GithubIssues:
         still_open = host.pages("issues", labels=LABEL, state="open")
         closed = host.pages("issues", labels=LABEL, state="closed", sort="updated", direction="desc")
         for issue in chain(_issues(still_open), islice(_issues(closed), MOST_CLOSED)):
-            if mark in str(issue.get("body") or ""):
+            if mark in str(issue.get("body") or "") and self._is_own(host, issue):
                 return issue
         return None
+
+    def _is_own(self, host: HostWrites, item: Mapping[str, Any]) -> bool:
+        """Whether an issue or comment is by the account that speaks here."""
+        if not self._asked:
+            with suppress(NeedsPerson):
+                me = host.get("/user")
+                self._account = me.get("id") if isinstance(me, dict) else None
+            self._asked = True
+        user = item.get("user")
+        if not isinstance(user, dict):
+            return False
+        return user.get("id") == self._account if self._account is not None else user.get("type") == "Bot"
 
     def _open(self, host: HostWrites, matter: str, notice_id: str, text: str) -> None:
         body = {
@@ -101,21 +118,21 @@ class GithubIssues:
         try:
             host.send("POST", f"issues/{issue['number']}/comments", body)
         except OutcomeUnknown:
-            if not _stands_in(host, issue, notice_id):
+            if not self._stands_in(host, issue, notice_id):
                 raise
+
+    def _stands_in(self, host: HostWrites, issue: Mapping[str, Any], notice_id: str) -> bool:
+        mark = _mark("notice", notice_id)
+        if mark in str(issue.get("body") or ""):
+            return True
+        comments = host.pages(f"issues/{issue['number']}/comments")
+        marked = [item for item in comments if isinstance(item, dict) and mark in str(item.get("body") or "")]
+        return any(self._is_own(host, item) for item in marked)
 
 
 def _issues(items: Any) -> Iterator[Mapping[str, Any]]:
     """The list of issues also has the pull requests."""
     return (item for item in items if isinstance(item, dict) and "pull_request" not in item)
-
-
-def _stands_in(host: HostWrites, issue: Mapping[str, Any], notice_id: str) -> bool:
-    mark = _mark("notice", notice_id)
-    if mark in str(issue.get("body") or ""):
-        return True
-    comments = host.pages(f"issues/{issue['number']}/comments")
-    return any(mark in str(item.get("body") or "") for item in comments if isinstance(item, dict))
 
 
 def _mark(kind: str, name: str) -> str:

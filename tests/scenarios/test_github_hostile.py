@@ -16,8 +16,6 @@ from tests.support.github.merging import person
 from tests.support.github_instance import github_instance
 from tests.support.github_world import PLAN, REQUEST, RULES, World, github_world, plan_text, rules_text
 
-OPEN = pytest.mark.xfail(strict=True, reason="found, not mended yet")
-
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
@@ -74,7 +72,6 @@ def test_push_a_moment_before_the_reviewer_clicks(world: World) -> None:
     assert world.code() == "review-of-older-head"
 
 
-@OPEN
 def test_somebody_elses_issue_does_not_stand_for_an_alarm(world: World, tmp_path: Path) -> None:
     """An issue with the marks of an alarm is made before the alarm; the marks are digests of names that anybody can work out."""
     spec = ChannelSpec(name="alerts", kind="github-issue", options={})
