@@ -17,6 +17,12 @@ from publisher.errors import InputProblem, NeedsPerson
 SECRET_NAME = re.compile(r"[A-Z][A-Z0-9_]{0,99}", re.ASCII)
 
 
+NOT_FOR_CHANNELS = re.compile(
+    r"PUBLISHER_TOKEN|GITHUB_TOKEN|GH_TOKEN|ACTIONS_.*|PUBLISHER_(?:DEPLOY|STATE|DRAFTS|APP_PRIVATE)_KEY", re.ASCII
+)
+"""What opens this repository or its targets is sent to no mail server, whatever ``publisher.yaml`` says."""
+
+
 def is_secret_name(value: object) -> bool:
     return isinstance(value, str) and SECRET_NAME.fullmatch(value) is not None
 
@@ -75,6 +81,8 @@ class Options:
         if value and not is_secret_name(value):
             # Whoever writes the secret itself here must not find it in a log; so the value is not quoted.
             raise self.problem(name, "is the name of an environment variable, such as MAIL_PASSWORD")
+        if NOT_FOR_CHANNELS.fullmatch(value):
+            raise self.problem(name, "names a secret that opens this repository or a target, and is sent to no channel")
         return value
 
     def secret(self, secret_name: str) -> str:

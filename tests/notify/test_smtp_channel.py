@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from publisher.domain.instance import ChannelSpec
-from publisher.errors import NeedsPerson
+from publisher.errors import InputProblem, NeedsPerson
 from publisher.notify.channels import make_channel
 from publisher.notify.outcomes import Outcome
 from publisher.ports import Channel, Message
@@ -179,4 +179,25 @@ def test_a_missing_password_stops_before_anything(tmp_path: Path) -> None:
                 act()
             assert caught.value.code == "secret-missing"
             assert "MAIL_PASSWORD" in caught.value.says and "SECRET" not in str(caught.value)
+    assert box.greetings == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PUBLISHER_TOKEN",
+        "GITHUB_TOKEN",
+        "GH_TOKEN",
+        "PUBLISHER_DEPLOY_KEY",
+        "PUBLISHER_STATE_KEY",
+        "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+    ],
+)
+def test_what_opens_the_repository_is_sent_to_no_mail_server(name: str) -> None:
+    with mail_server() as box:
+        with pytest.raises(InputProblem) as refused:
+            channel(box.port, {name: "t0ken", "MAIL_USER": "news"}, username_secret="MAIL_USER", password_secret=name).send(
+                message()
+            )
+        assert refused.value.code == "channel-option" and "t0ken" not in str(refused.value)
     assert box.greetings == []
