@@ -62,6 +62,8 @@ def command(
     """
     name = plan_name(plan) if plan else ""
     if scheduled and not ci_report.is_set_up():
+        if asked_of(context).as_json:
+            output.say_json({"schema": "publisher.run/1", "sites": []})
         return EXIT_OK
     patience = _duration(wait) if wait else None
     with opened(context, online=True) as wired:

@@ -103,6 +103,7 @@ class Job:
         clone = f"ci-{self.run}-{self.attempt}"
         instance.clone(clone)
         instance.environment |= {
+            "PUBLISHER_ROOT": instance.remote.git("rev-list", "--max-parents=0", "main").split()[-1],
             **self.stage.pages.environment(self.run, self.attempt), "RUNNER_TEMP": str(self.folder),
             "GITHUB_OUTPUT": str(self.output), "PUBLISHER_PAGES_ARTIFACT_ID": self.artifact,
         }  # fmt: skip
