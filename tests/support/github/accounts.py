@@ -71,7 +71,8 @@ class Account:
         if level == "read" and (area == "metadata" or (public and area not in READS_FROM)):
             return True
         if area in ("participate", "labels"):
-            return any(self.permissions.get(one) == "write" for one in ("issues", "pull_requests"))
+            # Either will do (docs.github.com, REST, "List timeline events for an issue", and its like).
+            return any(LEVELS.index(self.permissions.get(one, "none")) >= LEVELS.index(level) for one in ("issues", "pull_requests"))
         return LEVELS.index(self.permissions.get(area, "none")) >= LEVELS.index(level)
 
 

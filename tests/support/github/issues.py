@@ -255,7 +255,7 @@ def edit_issue(call: Call) -> Any:
     return issue_shape(call.sim, found)
 
 
-@route("GET", "issues/{issue_number}/comments", "issues")
+@route("GET", "issues/{issue_number}/comments", "participate")
 def list_comments(call: Call) -> Any:
     number = call.sim.issues.numbered(call.number("issue_number")).number
     return Page(call.sim.issues.comments_of(number), lambda one: comment_shape(call.sim, one))
@@ -269,7 +269,7 @@ def create_comment(call: Call) -> Any:
     return Answer(201, comment_shape(call.sim, call.sim.issues.found_comment(made)))
 
 
-@route("GET", "issues/comments/{comment_id}", "issues")
+@route("GET", "issues/comments/{comment_id}", "participate")
 def get_comment(call: Call) -> Any:
     return comment_shape(call.sim, call.sim.issues.found_comment(call.number("comment_id")))
 
@@ -294,7 +294,7 @@ def delete_comment(call: Call) -> Any:
     return Answer(204)
 
 
-@route("GET", "issues/{issue_number}/timeline", "issues")
+@route("GET", "issues/{issue_number}/timeline", "participate")
 def timeline(call: Call) -> Any:
     number = call.sim.issues.numbered(call.number("issue_number")).number
     return Page(call.sim.issues.timelines.get(number, []), lambda one: call.sim.issues.shown(number, one))
