@@ -72,7 +72,9 @@ class Account:
             return True
         if area in ("participate", "labels"):
             # Either will do (docs.github.com, REST, "List timeline events for an issue", and its like).
-            return any(LEVELS.index(self.permissions.get(one, "none")) >= LEVELS.index(level) for one in ("issues", "pull_requests"))
+            return any(
+                LEVELS.index(self.permissions.get(one, "none")) >= LEVELS.index(level) for one in ("issues", "pull_requests")
+            )
         return LEVELS.index(self.permissions.get(area, "none")) >= LEVELS.index(level)
 
 
