@@ -1,6 +1,5 @@
 """What the README and the guide for GitHub tell people to paste: workflows that GitHub takes, rules by GitHub's schema, known names.
 
-That the quick starts work as they stand is shown by typing them (``e2e/test_quick_starts.py``).
 """
 
 from __future__ import annotations
