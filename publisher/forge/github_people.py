@@ -97,7 +97,7 @@ class People:
         code = "force-pushed-after-review" if last.kind == "force_push" else "review-of-older-head"
         found = Moved(at=last.at, code="updated-after-review" if updated else code, entry=last.id, by=last.by.id)
         for event in self._reads.timeline(pull.number):
-            if found.at < event.at <= merged_at and event.kind != "closed":
+            if found.at < event.at <= merged_at and event.kind not in ("closed", "reopened"):
                 code = "retargeted-after-review" if event.kind in RETARGETED else "force-pushed-after-review"
                 found = Moved(at=event.at, code=code, entry=last.id, by=last.by.id)
         return found

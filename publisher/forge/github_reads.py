@@ -39,7 +39,7 @@ KEPT = timedelta(minutes=1)
 LONG_AGO = timedelta(days=90)
 """How far back closed requests are looked at; the ledger records what was found in time."""
 SUITES_REACH = timedelta(days=30)
-HAPPENINGS = frozenset({"closed", "head_ref_force_pushed", "base_ref_changed", "automatic_base_change_succeeded"})
+HAPPENINGS = frozenset({"closed", "reopened", "head_ref_force_pushed", "base_ref_changed", "automatic_base_change_succeeded"})
 
 T = TypeVar("T")
 

@@ -3,7 +3,8 @@
 Rules:
 * a close is a rejection when it is by a person whom ``approval.yaml`` lists, by number and login, who may write, and who did
   not open the request: whoever closes their own request withdraws it;
-* it is final for every payload that the head carried, however often that is proposed again, until the request is reopened;
+* it is final for every payload that the head carried, however often that is proposed again, until somebody who may decide reopens
+  the request: an author who reopens and closes it again undoes nobody's decision;
 * only requests from this repository's own branches count: anybody may open one from a fork with a copy of a plan, and closing
   that says nothing about the plan;
 * any other close decides nothing.
@@ -55,12 +56,17 @@ class Rejections:
         return self._payloads[key]
 
     def _closer(self, pull: Listed, rules: ApprovalRules) -> Account | None:
-        """Who closed a request, if that person may decide it."""
-        closes = [item for item in self._reads.timeline(pull.number) if item.kind == "closed"]
-        by = closes[-1].by if closes else None
-        if by is None or not by.is_person or (pull.author and by.id == pull.author.id):
-            return None
+        """Whose close of a request stands, if somebody closed it who may decide it."""
+        standing: Account | None = None
+        for item in self._reads.timeline(pull.number):
+            if item.kind in ("closed", "reopened") and item.by and self._may_decide(item.by, pull, rules):
+                standing = item.by if item.kind == "closed" else None
+        return standing
+
+    def _may_decide(self, by: Account, pull: Listed, rules: ApprovalRules) -> bool:
+        if not by.is_person or (pull.author and by.id == pull.author.id):
+            return False
         if not any((one.id, one.login.casefold()) == (by.id, by.login.casefold()) for one in rules.approvers):
-            return None
+            return False
         account, may = self._reads.permission(by.login)
-        return by if account == by.id and may in MAY_WRITE else None
+        return account == by.id and may in MAY_WRITE

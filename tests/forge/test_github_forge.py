@@ -146,6 +146,11 @@ def test_a_reopened_request_is_open(world: World) -> None:
     world.sim.pulls.reopen(world.bot, number)
     assert world.code() == "absent"
     close(world, number, world.bot)
+    assert world.code() == "Rejection"  # the author's own close undoes nobody's decision
+    world.tick()
+    world.sim.pulls.reopen(world.rae, number)
+    world.tick()
+    close(world, number, world.bot)
     assert world.code() == "absent"
     world.tick()
     world.sim.pulls.reopen(world.bot, number)
