@@ -37,7 +37,7 @@ lint: $(DEV)
 	@$(PY) -m mypy
 	@scripts/lint-workflows
 
-bench: $(CORE)
+bench: $(DEV)
 	@for script in bench/*.py; do $(PY) "$$script" || exit 1; done
 
 lock:
