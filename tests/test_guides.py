@@ -1,6 +1,4 @@
-"""What the README and the guide for GitHub tell people to paste: workflows that GitHub takes, rules by GitHub's schema, known names.
-
-"""
+"""What the README and the guide for GitHub tell people to paste: workflows that GitHub takes, rules by GitHub's schema, known names."""
 
 from __future__ import annotations
 
