@@ -18,22 +18,23 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from publisher.errors import Bug, ComeBackLater, InputProblem, NeedsPerson, StoppedForSafety
-from publisher.gitstore import clone_files, git_objects, local_config, ssh_signatures
+from publisher.gitstore import clone_files, git_objects, local_config, object_reader, ssh_signatures
 from publisher.gitstore.deploy_keys import DeployKeys
 from publisher.gitstore.git_objects import CommitInfo, FileChange, NewObject, TreeEntry, check_ref, is_oid
+from publisher.gitstore.object_reader import Memory, ObjectReader, Started
 
 GRACE = 2.0
 """Seconds between asking a process group to end, so that git removes its lock files, and ending it."""
 
 _MISSING = "a commit or file that must exist cannot be read from this clone"
-_READ_CHUNK = 400
 
 
 class _Done(NamedTuple):
@@ -52,6 +53,11 @@ class Git:
         self._limit = limit
         self._objects = objects
         self._keys = DeployKeys()
+        self._reader = ObjectReader(self._cat_file, _end_group, limit)
+        self._listings: Memory[tuple[TreeEntry, ...]] = Memory()
+        # What follows from commits' ids alone stays as it is.
+        self._walks: Memory[Any] = Memory()
+        self._unreplaced = False
 
     @classmethod
     def find(cls, start: Path) -> Git:
@@ -75,11 +81,26 @@ class Git:
         """Refuses a clone that lies about history or whose configuration redirects git."""
         clone_files.refuse_incomplete(self._common)
         local_config.refuse_hostile(self._settings, self._root)
-        if self.tracking(["refs/replace/"]):
+        # Looked at once: no process that publisher starts obeys such refs anyway.
+        self._unreplaced = self._unreplaced or not self.tracking(["refs/replace/"])
+        if not self._unreplaced:
             raise StoppedForSafety(
                 "replaced-objects", "refs/replace/ changes objects of this clone", next="git replace --delete"
             )
         self._require_owner()
+
+    def require_sound(self, seconds: float = 3600.0) -> None:
+        """Refuses a clone with an object that is missing or not what its id says.
+
+        Bytes are compared with ids wherever publisher reads them itself; git's own walks over commits compare nothing.
+        """
+        done = self._run("fsck", "--full", "--no-dangling", "--no-reflogs", "--no-progress", limit=seconds)
+        if done.late:
+            raise self._unreadable(done)
+        if done.code != 0:
+            raise StoppedForSafety(
+                "object-corrupt", "an object of this clone is missing or is not what its id says", next="git fsck, then clone again"
+            )
 
     def _require_owner(self) -> None:
         """Git's own ownership rule (``safe.directory``), which naming the repository explicitly would go around."""
@@ -117,26 +138,30 @@ class Git:
 
     def tree(self, commit: str, folder: str, recursive: bool = True) -> tuple[TreeEntry, ...]:
         """The entries below ``folder`` ("" for the top), in git's order; none where there is no such folder."""
-        deep = ("-r",) if recursive else ()
-        paths = (folder.rstrip("/") + "/",) if folder else ()
-        return git_objects.parse_listing(self._must("ls-tree", "-z", "--full-tree", *deep, self._oid(commit), "--", *paths))
+        folder = folder.rstrip("/")
+        found = self._reader.find(self._oid(commit), folder)
+        if found is None or found.kind != "tree":
+            return ()
+        prefix = f"{folder}/" if folder else ""
+        if not recursive:
+            rows = object_reader.listed(self._reader.folder(found.oid), prefix)
+            return tuple(TreeEntry(path=path, mode=it.mode, kind=it.kind, oid=it.oid) for path, it in rows)
+        known = self._listings.get((found.oid, prefix))
+        if known is not None:
+            return known
+        out = self._must("ls-tree", "-z", "--full-tree", "-r", found.oid)
+        entries = tuple(replace(entry, path=prefix + entry.path) for entry in git_objects.parse_listing(out))
+        return self._listings.keep((found.oid, prefix), entries, 5 * len(out))
 
     def blob_ids(self, commit: str, paths: Iterable[str]) -> dict[str, str]:
         """The ids of those of ``paths`` that are files at a commit."""
-        return {path: entry.oid for path, entry in self._entries(commit, paths).items() if entry.kind == "blob"}
-
-    def _entries(self, commit: str, paths: Iterable[str]) -> dict[str, TreeEntry]:
-        wanted = sorted(set(paths))
-        found: dict[str, TreeEntry] = {}
-        for start in range(0, len(wanted), _READ_CHUNK):
-            chunk = wanted[start : start + _READ_CHUNK]
-            out = self._must("ls-tree", "-z", "--full-tree", self._oid(commit), "--", *chunk)
-            found.update((entry.path, entry) for entry in git_objects.parse_listing(out))
-        return {path: found[path] for path in wanted if path in found}
+        top = self._oid(commit)
+        found = {path: self._reader.find(top, path) for path in sorted(set(paths))}
+        return {path: entry.oid for path, entry in found.items() if entry and entry.kind == "blob"}
 
     def blob_at(self, commit: str, path: str) -> bytes | None:
         """A plain file's bytes at a commit; None where nothing stands at ``path``. Links and the like are refused."""
-        entry = self._entries(commit, [path]).get(path)
+        entry = self._reader.find(self._oid(commit), path)
         if entry is None or entry.kind == "tree":
             return None
         if entry.mode != git_objects.PLAIN_FILE:
@@ -156,16 +181,10 @@ class Git:
         wanted = list(dict.fromkeys(self._oid(oid) for oid in oids))
         if not wanted:
             return {}
-        out = self._must("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in wanted).encode("ascii"))
-        found: dict[str, tuple[str, bytes]] = {}
-        for oid, answer in zip(wanted, git_objects.parse_batch(out, len(wanted)), strict=True):
-            if answer is None:
-                raise StoppedForSafety("object-missing", _MISSING, next="git fetch, then git fsck")
-            _, kind, data = answer
-            if git_objects.object_id(kind, data, git_objects.algorithm_of(oid)) != oid:
-                raise StoppedForSafety("object-corrupt", "an object of this clone is not what its id says", next="git fsck")
-            found[oid] = (kind, data)
-        return found
+        found = dict(zip(wanted, self._reader.read(wanted), strict=True))
+        if None in found.values():
+            raise StoppedForSafety("object-missing", _MISSING, next="git fetch, then git fsck")
+        return cast("dict[str, tuple[str, bytes]]", found)
 
     def sizes(self, oids: Iterable[str]) -> dict[str, int]:
         """How many bytes objects have, without reading them; ids that this clone lacks are left out."""
@@ -176,10 +195,14 @@ class Git:
 
     def is_ancestor(self, older: str, newer: str) -> bool:
         """Whether ``newer`` is ``older`` or descends from it."""
-        done = self._run("merge-base", "--is-ancestor", "--end-of-options", self._oid(older), self._oid(newer))
-        if done.code not in (0, 1):
-            raise self._unreadable(done)
-        return done.code == 0
+        pair = (self._oid(older), self._oid(newer))
+        known = self._walks.get(pair)
+        if known is None:
+            done = self._run("merge-base", "--is-ancestor", "--end-of-options", *pair)
+            if done.code not in (0, 1):
+                raise self._unreadable(done)
+            known = self._walks.keep(pair, done.code == 0, 200)
+        return bool(known)
 
     def commit(self, oid: str) -> CommitInfo:
         return self._walk([self._oid(oid)], "--no-walk")[0]
@@ -192,18 +215,36 @@ class Git:
     def _walk(self, revisions: Sequence[str], *options: str) -> tuple[CommitInfo, ...]:
         form = f"--format={git_objects.COMMIT_FORMAT}"
         lines = "".join(f"{revision}\n" for revision in revisions).encode("ascii")
-        return git_objects.parse_commits(self._must("rev-list", "--no-commit-header", form, *options, "--stdin", stdin=lines))
+        known: tuple[CommitInfo, ...] | None = self._walks.get((options, lines))
+        if known is None:
+            out = self._must("rev-list", "--no-commit-header", form, *options, "--stdin", stdin=lines)
+            known = self._walks.keep((options, lines), git_objects.parse_commits(out), 3 * len(out))
+        return known
+
+    def _changes(self, *arguments: str) -> tuple[str, ...]:
+        """The commits that a walk from whole ids names."""
+        known: tuple[str, ...] | None = self._walks.get(arguments)
+        if known is None:
+            out = self._must("rev-list", *arguments)
+            known = self._walks.keep(arguments, tuple(out.decode("ascii").split()), 3 * len(out))
+        return known
 
     def first_parent_changes(self, commit: str, path: str, limit: int = 1) -> tuple[str, ...]:
         """Newest first: commits on the first-parent chain of ``commit`` that changed ``path`` against their first parent."""
-        out = self._must("rev-list", "--first-parent", f"--max-count={limit:d}", self._oid(commit), "--", path)
-        return tuple(out.decode("ascii").split())
+        return self._changes("--first-parent", f"--max-count={limit:d}", self._oid(commit), "--", path)
+
+    def own_line(self, commit: str) -> tuple[str, ...]:
+        """Newest first: the first-parent chain of ``commit``."""
+        return self._changes("--first-parent", self._oid(commit))
+
+    def changes_on_any_line(self, commit: str, path: str) -> tuple[str, ...]:
+        """The commits reachable from ``commit``, on any line, in which ``path`` differs from all their parents."""
+        return self._changes("--full-history", "--topo-order", self._oid(commit), "--", path)
 
     def later_changes(self, change: str, tip: str, path: str) -> tuple[str, ...]:
         """Commits of ``tip`` that descend from ``change``, on any line, and in which ``path`` differs from one of their parents."""
         options = ("--ancestry-path", "--full-history", "--topo-order")
-        out = self._must("rev-list", *options, f"^{self._oid(change)}", self._oid(tip), "--", path)
-        return tuple(out.decode("ascii").split())
+        return self._changes(*options, f"^{self._oid(change)}", self._oid(tip), "--", path)
 
     def folder_history(self, commit: str, folder: str) -> tuple[FileChange, ...]:
         """Oldest first: what the commits on the first-parent chain of ``commit`` did to the files below ``folder``."""
@@ -272,13 +313,10 @@ class Git:
         if not base:
             return {}
         names = git_objects.folders_of(git_objects.check_path(path) for path in changes)
-        lines = "".join(f"{self._oid(base)}:{name}\n" for name in names).encode("utf-8")
-        answers = list(git_objects.parse_batch(self._must("cat-file", "--batch", stdin=lines), len(names)))
-        if answers[-1] is None:
-            raise StoppedForSafety("object-missing", _MISSING, next="git fetch, then git fsck")
-        width = len(self._oid(base)) // 2
-        pairs = zip(names, answers, strict=True)
-        return {name: git_objects.parse_folder(it[2], width) for name, it in pairs if it is not None and it[1] == "tree"}
+        top = self._oid(base)
+        found = {name: it.oid for name in names if (it := self._reader.find(top, name)) and it.kind == "tree"}
+        objects = self._objects_by_id(found.values())
+        return {name: git_objects.parse_folder(objects[oid][1], len(top) // 2) for name, oid in found.items()}
 
     def _store(self, made: Sequence[NewObject]) -> None:
         if len(made) > git_objects.LOOSE_AT_MOST:  # most of a site's files are there already, from the release before
@@ -418,25 +456,43 @@ class Git:
 
     def _run(
         self, *arguments: str, stdin: bytes | None = None, env: Mapping[str, str] | None = None,
-        config: local_config.Settings = (),
+        config: local_config.Settings = (), limit: float = 0,
     ) -> _Done:  # fmt: skip
-        ours = {
-            **local_config.FIXED_ENVIRONMENT,
-            **local_config.as_environment((*local_config.OVERRIDES, *config)),
-            **(env or {}),
-        }
+        ours = {**self._environment(config), **(env or {})}
         if "GIT_SSH" not in os.environ and "GIT_SSH_COMMAND" not in ours:
             ours["GIT_SSH_COMMAND"] = os.environ.get("GIT_SSH_COMMAND", local_config.DEFAULT_SSH)
+        return _execute(
+            [f"--git-dir={self._git_dir}", *arguments], stdin=stdin, cwd=str(self._root), env=ours, limit=limit or self._limit
+        )
+
+    def _cat_file(self) -> Started:
+        return _start([f"--git-dir={self._git_dir}", "cat-file", "--batch"], cwd=str(self._root), env=self._environment())
+
+    def _environment(self, config: local_config.Settings = ()) -> dict[str, str]:
+        ours = {**local_config.FIXED_ENVIRONMENT, **local_config.as_environment((*local_config.OVERRIDES, *config))}
         if self._objects:
             ours["GIT_OBJECT_DIRECTORY"] = str(self._objects.absolute())
             ours["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = clone_files.quoted(self._common / "objects")
-        return _execute(
-            [f"--git-dir={self._git_dir}", *arguments], stdin=stdin, cwd=str(self._root), env=ours, limit=self._limit
-        )
+        return ours
 
 
 def _execute(arguments: Sequence[str], *, cwd: str, env: Mapping[str, str], limit: float, stdin: bytes | None = None) -> _Done:
     """Runs git to its end or to the limit. The standard error stream is drained and forgotten."""
+    started = _start(arguments, cwd=cwd, env=env)
+    process = started.process
+    try:
+        out, _ = process.communicate(stdin, timeout=limit)
+    except subprocess.TimeoutExpired:
+        _end_group(process)
+        return _Done(-1, b"", True)
+    except BaseException:
+        _end_group(process)
+        raise
+    return _Done(process.returncode, out, False)
+
+
+def _start(arguments: Sequence[str], *, cwd: str, env: Mapping[str, str]) -> Started:
+    """A git with pipes, in a session of its own, whose environment is ``env`` and what is harmless of ours."""
     try:
         from git.cmd import Git as GitPython  # imported late: it costs 150 ms, and many commands never need it
     except ImportError:
@@ -448,16 +504,7 @@ def _execute(arguments: Sequence[str], *, cwd: str, env: Mapping[str, str], limi
     handle = GitPython(cwd).execute(
         command, as_process=True, istream=subprocess.PIPE, env=dict(env), shell=False, start_new_session=True
     )
-    process = cast("subprocess.Popen[bytes]", handle.proc)
-    try:
-        out, _ = process.communicate(stdin, timeout=limit)
-    except subprocess.TimeoutExpired:
-        _end_group(process)
-        return _Done(-1, b"", True)
-    except BaseException:
-        _end_group(process)
-        raise
-    return _Done(process.returncode, out, False)
+    return Started(cast("subprocess.Popen[bytes]", handle.proc), handle)
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:

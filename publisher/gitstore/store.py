@@ -121,7 +121,8 @@ class GitStore:
         start = refs.get("HEAD") or refs.get("refs/heads/main") or refs.get("refs/heads/master")
         if not start:
             raise InputProblem("empty-remote", "the remote has no branch yet", next="git push")
-        self._fetch(refs, [name for name, oid in refs.items() if oid == start and name != "HEAD"][:1])
+        here = dict(self._git.tracking([f"refs/remotes/{self._remote}/"]))
+        self._fetch(here, refs, [name for name, oid in refs.items() if oid == start and name != "HEAD"][:1])
         instance = self.instance(start)
         default, state = f"refs/heads/{instance.default_branch}", f"refs/heads/{instance.state_branch}"
         if default not in refs:
@@ -129,8 +130,8 @@ class GitStore:
                 "no-default-branch", f"the remote has no branch {instance.default_branch}", where="publisher.yaml:1:1"
             )
         requests = self._request_branches(instance, refs)
-        self._fetch(refs, [default, *([state] if state in refs else [])])
-        self._fetch(refs, requests.values(), {name: f"{REQUESTS}{number}" for number, name in requests.items()})
+        self._fetch(here, refs, [default, *([state] if state in refs else [])])
+        self._fetch(here, refs, requests.values(), {name: f"{REQUESTS}{number}" for number, name in requests.items()})
         return Tips(
             default=refs[default],
             state=refs.get(state, ""),
@@ -147,10 +148,14 @@ class GitStore:
         named = {number: f"refs/heads/{branch}" for number, branch in listed.items()}
         return {number: name for number, name in sorted(named.items()) if name in refs}
 
-    def _fetch(self, refs: Mapping[str, str], wanted: Iterable[str], names: Mapping[str, str] | None = None) -> None:
-        """Brings branches here. ``names`` gives a branch another name among the remote-tracking refs."""
+    def _fetch(
+        self, here: dict[str, str], refs: Mapping[str, str], wanted: Iterable[str], names: Mapping[str, str] | None = None
+    ) -> None:
+        """Brings branches here that are not among ``here``, the remote-tracking refs, and adds them there.
+
+        ``names`` gives a branch another name among the remote-tracking refs.
+        """
         names = names or {}
-        here = self._git.tracking([f"refs/remotes/{self._remote}/"])
         local = {name: names.get(name, name.removeprefix("refs/heads/")) for name in wanted}
         short = {name: f"refs/remotes/{self._remote}/{own}" for name, own in local.items()}
         missing = [name for name, local in short.items() if here.get(local) != refs[name]]
@@ -158,6 +163,7 @@ class GitStore:
             self._git.fetch(self._remote, [f"+{name}:{short[name]}" for name in missing])
         elif missing:
             self._git.fetch(self._remote, missing)
+        here.update({short[name]: refs[name] for name in missing})
 
     def _fetch_drafts(self, instance: Instance) -> str:
         if not instance.drafts.remote:
