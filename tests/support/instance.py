@@ -18,7 +18,7 @@ from typing import Any
 from publisher.domain.ledger_events import EventType, NewEvent, encode
 from publisher.sitebuilder.theme import default_theme
 from tests.support.gitrepos import Repository, bare, clone
-from tests.support.warm import Warm
+from tests.support.warm import Warm, needs_an_interpreter, shared
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 INSTANCE_ID = "i-5f0c2b6c9d1e4a7b8c3d2e1f0a9b8c7d"
@@ -115,9 +115,11 @@ class Instance:
 
     def publisher(self, who: str, *argv: str, check: int | None = None) -> subprocess.CompletedProcess[str]:
         """Runs ``publisher ARGV`` in the clone of ``who``; ``check`` is the exit code that it must have."""
-        done = subprocess.run(
-            self.command(*argv), cwd=self.clone(who).path, env=self.env(who), capture_output=True, text=True, timeout=120
-        )
+        folder, env = self.clone(who).path, self.env(who)
+        if needs_an_interpreter(env):
+            done = subprocess.run(self.command(*argv), cwd=folder, env=env, capture_output=True, text=True, timeout=120)
+        else:
+            done = (self.warm or shared()).run(argv, folder, env, driven=False)
         if check is not None:
             assert done.returncode == check, f"{argv}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done

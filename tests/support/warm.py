@@ -3,18 +3,22 @@
     python -m tests.support.warm
 
 It reads one JSON line per command (``argv``, ``cwd``, ``env``, ``out``, ``err``, ``seconds``), runs it in a child of its own, and
-answers with one JSON line: the child's exit status as ``subprocess`` counts it (negative for a signal). Commands are those
-of ``tests.support.driver``.
+answers with one JSON line: the child's exit status as ``subprocess`` counts it (negative for a signal). Commands are those of
+``tests.support.driver`` where ``driven`` is set, else those of ``python -m publisher``.
 """
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +33,7 @@ class Warm:
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PUBLISHER_", "DRIVER_"))
         }
+        self._lock = threading.Lock()
         self._folder = tempfile.TemporaryDirectory(prefix="publisher-warm-")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.warm"], cwd=REPOSITORY, env=environment, stdin=subprocess.PIPE,
@@ -36,16 +41,20 @@ class Warm:
         )  # fmt: skip
 
     def run(
-        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], seconds: int = 120
+        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], seconds: int = 120, *, driven: bool = True
     ) -> subprocess.CompletedProcess[str]:
         out, err = Path(self._folder.name) / "out", Path(self._folder.name) / "err"
-        asked = {"argv": list(argv), "cwd": str(cwd), "env": dict(env), "out": str(out), "err": str(err), "seconds": seconds}
+        asked = {
+            "argv": list(argv), "cwd": str(cwd), "env": dict(env), "out": str(out), "err": str(err), "seconds": seconds,
+            "driven": driven,
+        }  # fmt: skip
         assert self._process.stdin and self._process.stdout
-        self._process.stdin.write(json.dumps(asked) + "\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline()
-        assert answer, "the warm process is gone"
-        return subprocess.CompletedProcess(list(argv), json.loads(answer)["status"], out.read_text(), err.read_text())
+        with self._lock:
+            self._process.stdin.write(json.dumps(asked) + "\n")
+            self._process.stdin.flush()
+            answer = self._process.stdout.readline()
+            assert answer, "the warm process is gone"
+            return subprocess.CompletedProcess(list(argv), json.loads(answer)["status"], out.read_text(), err.read_text())
 
     def close(self) -> None:
         assert self._process.stdin and self._process.stdout
@@ -53,6 +62,23 @@ class Warm:
         self._process.wait(timeout=20)
         self._process.stdout.close()
         self._folder.cleanup()
+
+
+@functools.cache
+def shared() -> Warm:
+    """One warm process for whoever needs no interpreter of its own, until this process ends."""
+    made = Warm()
+    atexit.register(made.close)
+    return made
+
+
+def needs_an_interpreter(env: Mapping[str, str]) -> bool:
+    """Whether a command's environment says something that only a fresh interpreter reads."""
+
+    def read_at_start(names: Mapping[str, str]) -> dict[str, str]:
+        return {name: names[name] for name in names if name.startswith(("PYTHON", "LC_", "LANG")) and name != "PYTHONPATH"}
+
+    return env.get("PYTHONPATH") != str(REPOSITORY) or read_at_start(env) != read_at_start(os.environ)
 
 
 def serve() -> None:
@@ -69,8 +95,10 @@ def serve() -> None:
 
 
 def _import_everything() -> None:
+    import cronsim
     import feedgenerator
     import git.cmd
+    import github
     import jinja2.sandbox
     import jsonschema
     import markdown_it
@@ -82,14 +110,14 @@ def _import_everything() -> None:
 
     from publisher.cli import main, plan, run, status  # noqa: F401
     from publisher.engine import planning, running  # noqa: F401
-    from publisher.forge import requests  # noqa: F401
+    from publisher.forge import github_api, github_forge, github_requests, requests  # noqa: F401
     from publisher.gitstore import store, validation  # noqa: F401
     from publisher.notify import alerts  # noqa: F401
     from publisher.sitebuilder import builder, output_v1  # noqa: F401
     from publisher.targets import all_targets  # noqa: F401
     from publisher.verify import probes  # noqa: F401
 
-    assert git.cmd and jsonschema and yaml.cyaml
+    assert cronsim and git.cmd and github and jsonschema and yaml.cyaml
     assert feedgenerator and jinja2.sandbox and markdown_it and mdit_py_plugins and nh3 and pygments
 
 
@@ -103,11 +131,18 @@ def _become(asked: Mapping[str, Any]) -> None:
     os.environ.clear()
     os.environ.update(asked["env"])
     os.chdir(asked["cwd"])
-    from tests.support import driver
-
+    time.tzset()
     code: Any = 1
     try:
-        code = driver.start(asked["argv"])
+        if asked["driven"]:
+            from tests.support import driver
+
+            code = driver.start(asked["argv"])
+        else:
+            from publisher.cli.main import main
+
+            sys.argv = ["publisher", *asked["argv"]]
+            main()
     except SystemExit as leave:
         code = leave.code
     finally:
