@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from publisher.domain.instance import TargetSpec
+from publisher.domain.instance import GithubHost, TargetSpec
 from tests.support.values import SITE
 
 
@@ -29,3 +29,16 @@ def test_where_it_is_put_and_who_is_told_is_not() -> None:
     other = TargetSpec(kind="s3", options={"bucket": "x"})
     changed = replace(SITE, target=other, staging=None, announce={"channels": ["mail"]})
     assert changed.presentation_data() == SITE.presentation_data()
+
+
+@pytest.mark.parametrize(
+    ("server", "api", "own", "shown"),
+    [
+        ("", "", "", "git@github.com:ann/site.git"),
+        ("https://github.example.org", "https://api.elsewhere.example", "", "git@github.example.org:ann/site.git"),
+        ("", "https://github.example.org/api/v3", "", "git@github.example.org:ann/site.git"),
+        ("https://github.com", "", "ssh://git@10.0.0.7:2222/site", "ssh://git@10.0.0.7:2222/site"),
+    ],
+)
+def test_where_a_hosts_repository_is_reached_by_ssh(server: str, api: str, own: str, shown: str) -> None:
+    assert GithubHost(repository="ann/site", api=api, state_remote=own).ssh_url(server) == shown

@@ -243,3 +243,19 @@ def test_another_gate_asks_for_itself() -> None:
 )  # fmt: skip
 def test_durations_in_words(duration: timedelta, words: str) -> None:
     assert in_words(duration) == words
+
+
+def test_a_gates_text_that_is_too_long_loses_the_plans_details() -> None:
+    plan = launch(articles=[article(number) for number in range(1, 900)])
+    gate = gate_file(plan, RELEASE_GATE, RELEASE, 1)
+    text = gate_text(gate, text_of(plan, *(told(number) for number in range(1, 900))), RULES, staging="", linked=True)
+    assert len(text) <= LONGEST
+    assert gate.payload in text and plan.payload in text
+    assert "899 articles: read the plan's file." in text
+
+
+def test_a_plan_that_announces_nothing_says_so() -> None:
+    assert "| Announced | no |" in plans_text([text_of(publication(announce=None), told())], RULES, linked=True)
+    assert "| Announced | `mail` to the list `readers`, at most 500 recipients |" in plans_text(
+        [text_of(publication(), told())], RULES, linked=True
+    )

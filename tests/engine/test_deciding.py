@@ -863,3 +863,12 @@ def check_work(view: PlanView, site: SiteView, now: datetime, decision: Decision
         assert latest is not None
         assert latest.window is not None
         assert latest.window.standing(now) is Window.VALID, "nothing is deployed without a valid approval"
+
+
+def test_what_the_ledger_does_not_know_of_a_host_is_asked_afresh() -> None:
+    decision = asks(plan_view(PLAN, asked=(no(PLAN, "not-recorded", "the host was not asked"),)))
+    assert (decision.code, decision.what, decision.command) == (
+        "approval-absent",
+        "the host was not asked",
+        "publisher status --fresh",
+    )

@@ -474,3 +474,10 @@ def test_a_proposal_is_a_plan_that_reads_back() -> None:
     plan = planner(reads(1, 2)).propose([DAY])[0].plan
     assert plan_of(plan.path, dict(plan.data)) == plan
     assert history_of(plan).next_step is plan.steps[0]
+
+
+def test_a_file_that_is_no_revision_of_what_its_key_is_bound_to_holds_both_its_articles_and_the_bound_ones() -> None:
+    plan = publication(day=NEXT, numbers=(1, 2))
+    swapped = publication(day=NEXT, numbers=(3, 4))
+    view = plan_view(plan, *up_to("approved", plan), found=swapped)
+    assert ids(planner(reads(1, 2, 3, 4, 5, 6), view).propose([DAY])[0]) == ["a-0005", "a-0006"]

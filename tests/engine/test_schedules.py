@@ -342,3 +342,13 @@ def test_without_the_library_it_says_what_to_install(monkeypatch):
     with pytest.raises(NeedsPerson) as refusal:
         schedules.ticks([cron("17 9 * * *")], NOW, NOW + DAY)
     assert refusal.value.code == "github-extra-missing" and "publisher[github]" in refusal.value.next
+
+
+def test_a_policy_whose_dates_the_zone_leaves_out_promises_nothing():
+    samoa = policy(zone="Pacific/Apia", start="2011-12-30")
+    assert schedules.promise([cron("17 * * * *")], samoa, DAY, date(2011, 12, 30), days=1).days == ()
+
+
+def test_a_line_for_a_day_that_never_comes_has_no_ticks():
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    assert schedules.ticks([cron("0 0 31 2 *")], start, start + timedelta(days=400)) == ()

@@ -163,3 +163,10 @@ def test_outcomes_of_announcements_are_counted_and_recipients_are_not_named():
         {PLAN: events(("announce-result", {"channel": "mail", "results": {"p1": "sent", "p2": "sent", "p3": "unknown"}}))}, ZONE
     )
     assert line.what == "announced on mail: 2 sent, 1 unknown"
+
+
+def test_a_line_as_data():
+    (line,) = story({PLAN: events(("approved", {"gate": "plan", "request": 3, "payload": DIGEST, "by": ["ann"]}))}, ZONE)
+    data = line.as_data()
+    assert (data["n"], data["type"], data["plan"], data["actor"], data["claim"]) == (1, "approved", PLAN, "ci", None)
+    assert (data["at"], data["site"], data["what"]) == ("2026-12-01T01:00:01Z", "blog", line.what)

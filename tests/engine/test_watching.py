@@ -559,3 +559,45 @@ def test_the_record_tells_what_stands(records: tuple[Record, ...], times: int, s
 def test_a_record_that_names_no_alarm_is_refused(fields: Mapping[str, Any]) -> None:
     with pytest.raises(ValueError):
         fold_alarms(log((EventType.ALARM_RAISED, fields)))
+
+
+def test_other_records_in_the_same_file_say_nothing_of_an_alarm() -> None:
+    other: Record = (EventType.PAUSED, {"alarm": "late:a/daily/x", "reason": "x"})
+    (told,) = fold_alarms(log(RAISED, other)).values()
+    assert (told.times, told.stands) == (1, True)
+    assert fold_alarms(log(other)) == {}
+
+
+def test_an_alarm_as_data_has_what_it_knows() -> None:
+    alarm = Alarm(
+        code=Code.LATE, about="x/daily/y", site="x", plan="x/daily/y", says="late", next="publisher run", since=DUE,
+        urls=("https://handbook.example/a/",),
+    )  # fmt: skip
+    assert alarm.as_data() == {
+        "id": "late:x/daily/y", "code": "late", "about": "x/daily/y", "site": "x", "plan": "x/daily/y", "says": "late",
+        "next": "publisher run", "since": "2026-12-01T01:00:00Z", "urls": ["https://handbook.example/a/"],
+    }  # fmt: skip
+    assert Alarm(code=Code.LATE, about="x", says="", next="n").as_data() == {
+        "id": "late:x",
+        "code": "late",
+        "about": "x",
+        "next": "n",
+    }
+
+
+def test_a_date_that_the_zone_leaves_out_is_promised_by_nobody() -> None:
+    """Samoa went from the 29th to the 31st of December 2011."""
+    day = date(2011, 12, 30)
+    samoa = replace(POLICY, zone_name="Pacific/Apia", start=date(2011, 12, 1))
+    now = datetime(2011, 12, 31, 22, 0, tzinfo=UTC)
+    others = [closed(date(2011, 12, number)) for number in (28, 29, 31)]
+    about = [alarm.about for alarm in site_alarms(facts_of(*others, policy=samoa, events=claims(at=now - 20 * DAYS)), now)]
+    assert f"{SITE_ID}/daily/2011/{day}" not in about
+    # A policy whose own first day is no day promises nothing that could be silent.
+    assert f"nothing-confirmed:{SITE_ID}" not in codes(facts_of(policy=replace(samoa, start=day)), now + 30 * DAYS)
+
+
+def test_a_standing_alarm_about_something_else_than_a_date_is_no_date() -> None:
+    odd = Told(id="missed:handbook/daily/odd", code="missed", about="handbook/daily/odd", times=1, stands=True)
+    done = [closed(day) for day in (date(2026, 11, 29), date(2026, 11, 30), DAY)]
+    assert promised(DUE, *done, told={odd.id: odd}, **quiet_day()) == []
