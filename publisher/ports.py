@@ -114,6 +114,9 @@ class GitReads(Protocol):
 
     def require_trustworthy(self) -> None: ...
 
+    def require_sound(self) -> None:
+        """Refuses a clone with an object that is missing or not what its id says. Reads every object: for an audit only."""
+
     def resolve(self, name: str) -> str: ...
 
     def tree(self, commit: str, folder: str, recursive: bool = True) -> Sequence[TreeFile]: ...
@@ -134,6 +137,12 @@ class GitReads(Protocol):
     def is_ancestor(self, older: str, newer: str) -> bool: ...
 
     def first_parent_changes(self, commit: str, path: str, limit: int = 1) -> Sequence[str]: ...
+
+    def own_line(self, commit: str) -> Sequence[str]:
+        """Newest first: the first-parent chain of ``commit``."""
+
+    def changes_on_any_line(self, commit: str, path: str) -> Sequence[str]:
+        """The commits reachable from ``commit``, on any line, in which ``path`` differs from all their parents."""
 
     def later_changes(self, change: str, tip: str, path: str) -> Sequence[str]:
         """Commits of ``tip`` that descend from ``change``, on any line, and in which ``path`` differs from one of their parents."""

@@ -24,18 +24,20 @@ TREES = {name.removesuffix(".__init__"): ast.parse(path.read_text(encoding="utf-
 ROOMS = {"engine", "workers", "gitstore", "forge", "sitebuilder", "targets", "providers", "verify", "notify", "simulation"}
 BELOW = {
     "errors": set(), "domain": {"errors"}, "ports": {"domain", "errors"}, **{room: {"ports", "domain", "errors"} for room in ROOMS},
+    "simulation": {"engine", "workers", "ports", "domain", "errors"},  # runs the decision code, so it stands above it
     "wiring": ROOMS | {"ports", "domain", "errors"}, "cli": {"wiring", "engine", "ports", "domain", "errors"}, "__main__": {"cli"},
 }  # fmt: skip
 ALSO = {
     r"cli\.init\w*": {"gitstore", "sitebuilder", "verify"},  # makes what wiring opens: there is no instance yet
     r"cli\.doctor\w*": {"gitstore", "notify"},  # examines each room's own options, which no door shows
+    r"cli\.simulate": {"simulation"},  # touches no repository, so nothing is wired
     r"cli\.(new|queue|schema|serve|drafts_site)": {"gitstore"},  # a person's own checkout, which no door reads on purpose
 }
 HOMES = {
     "git": "gitstore.gateway", "gitdb": "gitstore.gateway", "yaml": "gitstore", "ruamel": "gitstore", "jsonschema": "gitstore",
     "jinja2": "sitebuilder", "markdown_it": "sitebuilder", "mdit_py_plugins": "sitebuilder", "nh3": "sitebuilder",
     "pygments": "sitebuilder", "feedgenerator": "sitebuilder", "urllib3": "verify", "smtplib": "notify", "github": "forge",
-    "click": "cli", "cronsim": "engine", "boto3": "targets", "botocore": "targets",
+    "click": "cli", "greenlet": "simulation", "cronsim": "engine", "boto3": "targets", "botocore": "targets",
 }  # fmt: skip
 HEAVY = {"git", "gitdb", "jsonschema", "jinja2", "urllib3", "ruamel", "github", "boto3", "markdown_it", "pygments", "nh3"}
 PURE = {
@@ -44,7 +46,7 @@ PURE = {
 }  # fmt: skip
 CLOCKS = {"now", "today", "utcnow", "time", "time_ns", "monotonic", "perf_counter", "fromtimestamp", "localtime", "gmtime"}
 # Every door in one file; everything that is known about git.
-LONG = {"publisher.ports": 700, "publisher.gitstore.gateway": 500}
+LONG = {"publisher.ports": 700, "publisher.gitstore.gateway": 530}
 
 
 def imported(tree: ast.AST) -> Iterator[tuple[str, bool]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -13,10 +14,13 @@ from publisher.cli.opening import asked_of, chosen_sites, opened
 from publisher.cli.verb import Verb
 from publisher.domain.business_calendar import parse_instant
 from publisher.domain.fingerprint import short
+from publisher.errors import UsageProblem
 
 if TYPE_CHECKING:
     from publisher.engine.audit_findings import Finding
     from publisher.engine.auditing import AuditReport
+
+COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.ASCII)
 
 
 @click.command(
@@ -24,14 +28,18 @@ if TYPE_CHECKING:
     examples=(
         "publisher audit",
         "publisher audit handbook --rebuild",
+        "publisher audit --since-tip 3f0c2b6c9d1e4a7b8c3d2e1f0a9b8c7d5e6f7a8b",
         "PUBLISHER_ROOT=… publisher audit --json",
     ),
 )
 @click.argument("site", required=False)
 @click.option("--fresh", is_flag=True, help="Ask the pull-request host again about every approval.")
 @click.option("--rebuild", is_flag=True, help="Build every recorded release again and compare its id.")
+@click.option(
+    "--since-tip", "since", metavar="COMMIT", multiple=True, help="A tip that an earlier audit printed must still be there."
+)
 @click.pass_context
-def command(context: click.Context, site: str | None, fresh: bool, rebuild: bool) -> int:
+def command(context: click.Context, site: str | None, fresh: bool, rebuild: bool, since: tuple[str, ...]) -> int:
     """Prove that everything public was approved, in order, by whom, from this clone alone.
 
     Derives every approval again from signed merges, makes every text again from its approved source, and follows the ledger
@@ -39,6 +47,9 @@ def command(context: click.Context, site: str | None, fresh: bool, rebuild: bool
     """
     from publisher.engine.auditing import AuditDoors, audit
 
+    for tip in since:
+        if not COMMIT.fullmatch(tip):
+            raise UsageProblem("bad-commit", "--since-tip takes a commit's whole id", next="publisher audit --json")
     with opened(context, online=fresh) as wired:
         wired.git.require_trustworthy()
         sites = chosen_sites(wired, wired.store.tips(), site)
@@ -47,7 +58,7 @@ def command(context: click.Context, site: str | None, fresh: bool, rebuild: bool
             pinned_root=wired.environment.get("PUBLISHER_ROOT", ""),
             host_not_asked=wired.instance.forge == "github" and not fresh,
         )  # fmt: skip
-        report = audit(doors, sites, rebuild=rebuild)
+        report = audit(doors, sites, rebuild=rebuild, since=since)
     if asked_of(context).as_json:
         output.say_json(report.as_data())
     else:
@@ -76,6 +87,8 @@ def _tell(report: AuditReport) -> None:
         output.say("no problem found", bold=True)
     if not report.rebuilt:
         output.note("(releases were not built again; --rebuild does)")
+    tips = " ".join(f"--since-tip {tip}" for tip in dict.fromkeys((report.default, report.state)))
+    output.note(f"(a later audit shows that nothing of this was taken back: publisher audit {tips})")
 
 
 def _tell_articles(articles: Sequence[Mapping[str, Any]], zone: ZoneInfo) -> None:

@@ -36,6 +36,7 @@ SOMETIMES: Mapping[str, Mapping[str, str]] = {
 """What some targets and channels need beside it."""
 WRITERS = ("publish", "approve", "plan", "decisions", "watch")
 PING = "PUBLISHER_PING_URL"
+DEPLOYS = "actions/deploy-pages"
 ISSUES = "github-issue"
 """The kind of alerts that are issues of the repository (``notify/github_issue.py``)."""
 
@@ -228,6 +229,7 @@ def _targets(instance: Instance, sites: Sequence[Site], flows: Workflows) -> Ite
     """What a runner of GitHub's can reach of each target."""
     if not flows.of("publish"):
         return
+    yield from _other_deployers(sites, flows)
     for site in sites:
         repository = str(site.target.options.get("repository", ""))
         if site.target.kind == "github-pages" and not _uploads(flows):
@@ -250,6 +252,21 @@ def _targets(instance: Instance, sites: Sequence[Site], flows: Workflows) -> Ite
                 "targets", f"{site.id} goes to another repository by https: a run's own token may not write there, an App's may",
                 next="its ssh address, and key: PUBLISHER_DEPLOY_KEY", code="target-by-https",
             )  # fmt: skip
+
+
+def _other_deployers(sites: Sequence[Site], flows: Workflows) -> Iterator[Finding]:
+    """GitHub Pages shows what was deployed last, whoever it was: a job of something else's replaces the site."""
+    names = [site.id for site in sites if site.target.kind == "github-pages"]
+    for flow in (*flows.found, *flows.others) if names else ():
+        for job in flow.jobs:
+            given = job.permissions if job.permissions is not None else flow.permissions or {}
+            may = _more(given.get("pages", given.get("*", "none")), "read")
+            uses = any(use.name.lower() == DEPLOYS for use in job.uses)
+            if (may or uses) and "publish" not in job.roles:
+                yield problem(
+                    "targets", "other-deployer", f"{flow.name}: {job.id} may deploy to Pages too, in place of {', '.join(names)}",
+                    next="take its deployment, and pages: write, away", exit_code=EXIT_INPUT, where=job.where,
+                )  # fmt: skip
 
 
 def _uploads(flows: Workflows) -> bool:

@@ -85,7 +85,8 @@ def _compare(wired: Wired, site: str, code: int) -> dict[str, Any]:
         return {"ledger": expected, "target": None, "problem": problem.as_data(), "exit": worst([code, problem.exit_code])}
     row: dict[str, Any] = {"ledger": expected, "target": live, "public": {}}
     if live != expected:
-        return {**row, "exit": worst([code, EXIT_SAFETY])}
+        older = [item.number for item in view.production.deployments if item.release == live]
+        return {**row, "older": older[-1] if older else None, "exit": worst([code, EXIT_SAFETY])}
     last = view.production.deployments[-1] if view.production.deployments else None
     if last and last.plan in view.plans and view.plans[last.plan].history.prepared:
         with tempfile.TemporaryDirectory(prefix="publisher-") as scratch:
@@ -112,8 +113,14 @@ def _tell(row: dict[str, Any]) -> None:
     if problem:
         output.note(f"  {problem['says']} [{problem['code']}]")
     if row["exit"] == EXIT_SAFETY and not problem:
-        output.note("  the target does not hold the recorded release")
+        output.note(f"  the target does not hold the recorded release{_what_else(row)}")
         output.note(f'  next: publisher reconcile {row["site"]} --repair --reason "…", or --restore')
+
+
+def _what_else(row: dict[str, Any]) -> str:
+    if row.get("older"):
+        return f", it holds the older one of deployment {row['older']}"
+    return ", it holds one that the ledger does not record" if row.get("target") else ", it holds nothing"
 
 
 def _repair(context: click.Context, wired: Wired, site: str, reason: str) -> int:

@@ -122,8 +122,9 @@ def _ask(wired: Wired, name: str) -> None:
 
     view = view_of(wired, wired.store.tips(), site_of_plan(name))
     plan_in(view, name)
-    for plan in site_status(view, wired.clock.now(), name)["plans"]:
-        tell_plan(plan, details=True)
+    status = site_status(view, wired.clock.now(), name)
+    for plan in status["plans"]:
+        tell_plan(plan, status["zone"], details=True)
     if not output.is_interactive():
         raise UsageProblem("needs-yes", "nobody is there to be asked", next=f"publisher run {name} --yes")
     click.confirm("Run it?", abort=True, err=True)

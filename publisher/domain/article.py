@@ -18,6 +18,8 @@ SLUG = ARTICLE_ID
 TAG = ARTICLE_ID
 URL_PATH = re.compile(r"/(?:[a-z0-9](?:[a-z0-9-]{0,126}[a-z0-9])?/)+", re.ASCII)
 FILE_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,126}[a-z0-9]", re.ASCII)
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+"""How a file begins that stands for another one, which Git LFS keeps elsewhere."""
 
 # Names that some file system, server or git treats as something else; and pages that every site makes for itself.
 RESERVED_NAMES = frozenset(

@@ -86,13 +86,14 @@ def fold_claims(events: Iterable[Event]) -> Standing:
     standing = NOTHING
     for event in events:
         try:
-            standing = _follow(standing, event)
+            standing = follow(standing, event)
         except (KeyError, TypeError, ValueError):
             raise _corrupt(event, "a claim has epoch, fence, nonce, holder, plan and lease in their form") from None
     return standing
 
 
-def _follow(standing: Standing, event: Event) -> Standing:
+def follow(standing: Standing, event: Event) -> Standing:
+    """The standing after one more event; as ``fold_claims`` reads it, less its answer to a field that is missing."""
     if event.type is EventType.EPOCH:
         return _start_epoch(standing, event)
     fence = fence_of(event.fields)

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from publisher.domain.article import PublicArticle, Release, Withdrawn
+from publisher.domain.article import LFS_POINTER, PublicArticle, Release, Withdrawn
 from publisher.domain.fingerprint import canonical_json, digest
 from publisher.domain.plan import Presentation
 from publisher.domain.site_content import Content
@@ -35,6 +35,7 @@ class ReleaseAssembler:
     def presentation_at(self, commit: str, output: int | None = None) -> Presentation:
         version = OUTPUT if output is None else output
         files = self._look_files(commit)
+        _require_no_pointer(self._site, files)
         configuration = dict(self._reads.instance(commit).sites[self._site].presentation_data())
         listed = [[path, digest(data)] for path, data in sorted(files.items())]
         value = digest(canonical_json({"output": version, "site": configuration, "files": listed}))
@@ -82,6 +83,16 @@ class ReleaseAssembler:
                 "no-theme", "the site has no theme at the presentation's commit", where=where, next="publisher init"
             )
         return {**{f"theme/{path}": data for path, data in theme.items()}, **{f"static/{p}": d for p, d in static.items()}}
+
+
+def _require_no_pointer(site: str, files: Mapping[str, bytes]) -> None:
+    """Asked of a presentation when it is chosen: one that is recorded can always be built again."""
+    for path, data in files.items():
+        if data.startswith(LFS_POINTER):
+            raise InputProblem(
+                "lfs-pointer", "this is a Git LFS pointer; readers would get it instead of the file",
+                where=f"site-src/{site}/{path}:1:1", next="git lfs untrack, then add the file itself",
+            )  # fmt: skip
 
 
 def _below(files: Mapping[str, bytes], folder: str) -> dict[str, bytes]:

@@ -6,7 +6,8 @@ Rules:
   new epoch, what was removed before is lost and not proven;
 * an event with a claim was recorded while that claim was the site's last and not released before; only a person's settling
   names an older one (the claim that had intended the outcome);
-* within an epoch no fence is given twice.
+* within an epoch no fence is given twice, no nonce ever, and no claim is made while the lease of the one before stood;
+* no other line of history that was merged in recorded anything that the branch's own line does not have.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from itertools import groupby, islice
 from typing import Any
 
 from publisher.domain.business_calendar import parse_instant
-from publisher.domain.claim import fold_claims
+from publisher.domain.claim import NOTHING, fold_claims, follow
+from publisher.domain.event_fields import unknown_fields
 from publisher.domain.facts import PublicText, public_text_of
 from publisher.domain.ledger_events import BrokenLedger, Event, EventType, decode
 from publisher.engine.audit_findings import MALFORMED, Findings, line
@@ -104,6 +106,10 @@ def _check_events(name: str, events: Sequence[Event], found: Findings) -> None:
     types = _types_in(name) or frozenset()
     latest = None
     for event in events:
+        foreign = unknown_fields(event)
+        if foreign:
+            says = f"a record of type {event.type} has no field {', '.join(ascii(name) for name in foreign)}"
+            found.problem("field-unknown", line(name, event.n), says)
         if event.type not in types:
             found.problem("event-misplaced", line(name, event.n), f"a record of type {event.type} does not belong in this file")
         with found.reading(line(name, event.n)):
@@ -132,14 +138,19 @@ def check_claims(ledger: SiteLedger, found: Findings) -> int:
         found.problem("no-ledger", f"ledger/{ledger.site}", "the site has no claims file, so nothing in it can be in order")
         return 0
     given: set[tuple[str, str]] = set()
+    nonces: set[str] = set()
     doubled = False
     for name, event in claims:
-        key = (str(event.fields.get("epoch_id")), str(event.fields.get("fence")))
-        if event.type is EventType.CLAIMED and key in given:
+        if event.type is not EventType.CLAIMED:
+            continue
+        key, nonce = (str(event.fields.get("epoch_id")), str(event.fields.get("fence"))), str(event.fields.get("nonce"))
+        if key in given:
             doubled = True
             found.problem("fence-doubled", line(name, event.n), f"fence {key[1]} was given before in this epoch")
-        elif event.type is EventType.CLAIMED:
-            given.add(key)
+        if nonce in nonces:
+            found.problem("nonce-doubled", line(name, event.n), "another claim has the same nonce")
+        given.add(key)
+        nonces.add(nonce)
     if not doubled:
         _check_fold(claims, found)
     return len(given)
@@ -148,6 +159,7 @@ def check_claims(ledger: SiteLedger, found: Findings) -> int:
 def _check_fold(claims: Sequence[tuple[str, Event]], found: Findings) -> None:
     events = [event for _, event in claims]
     if _folds(events):
+        _check_leases(claims, found)
         return
     good, bad = 0, len(events)
     while bad - good > 1:  # the first record that breaks the fold
@@ -155,6 +167,17 @@ def _check_fold(claims: Sequence[tuple[str, Event]], found: Findings) -> None:
         good, bad = (middle, bad) if _folds(events[:middle]) else (good, middle)
     name, event = claims[bad - 1]
     found.problem("claims-corrupt", line(name, event.n), "this claim record does not follow from the ones before it")
+
+
+def _check_leases(claims: Sequence[tuple[str, Event]], found: Findings) -> None:
+    """That each claim was made after the one before had ended, by the clock of whoever made it."""
+    standing = NOTHING
+    for name, event in claims:
+        last = standing.last
+        if event.type is EventType.CLAIMED and last and not last.released and parse_instant(event.at) < last.until:
+            says = f"fence {event.fields['fence']} was claimed while the lease of fence {last.fence.number} stood"
+            found.problem("claims-overlap", line(name, event.n), says)
+        standing = follow(standing, event)
 
 
 def _folds(events: Sequence[Event]) -> bool:

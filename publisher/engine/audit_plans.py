@@ -10,8 +10,9 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from publisher.domain.approval import Approval, Standing, Subject, window
 from publisher.domain.business_calendar import for_people, parse_instant, parse_zone
@@ -193,11 +194,10 @@ class _Reading:
         if self.record.deploy:
             self._problem("deployed-twice", event, "this plan was deployed before")
             return
-        names = ("deployment", "release", "base")
         if self._intent is None:
             self._require_built(event)
             self._under = self._authorise(event)
-        elif [event.fields[name] for name in names] != [self._intent.fields[name] for name in names]:
+        elif not _as_intended(event.fields, self._intent.fields):
             self._problem("deployed-differs", event, "number, release or base are not those that were intended")
         self.record.deploy = Deploy(
             event=event, texts=self.record.texts[-1] if self.record.texts else None, built=self._built, proofs=self._under
@@ -279,3 +279,9 @@ class _Reading:
             self.record.restored = Restored(event=event, plan=plan, approval=approval)
         self._intent = self.record.intent = None
         self.plan = plan
+
+
+def _as_intended(done: Mapping[str, Any], intent: Mapping[str, Any]) -> bool:
+    """The same release on the same base. Its number may be higher: a restore in between takes the next one for its baseline."""
+    same = (done["release"], done["base"]) == (intent["release"], intent["base"])
+    return bool(same and done["deployment"] >= intent["deployment"])

@@ -1,8 +1,8 @@
 """The audit: from a full clone and without a connection, that everything public was approved, in order, by whom.
 
-What it reads are git objects at the tips known here. The ledger is believed nowhere: approvals are derived again from the default
-branch, texts are made again from their sources, and with ``rebuild`` every release is built again to its id. What this clone
-cannot show is listed as not proven, and is neither a problem nor a proof.
+What it reads are git objects at the tips known here, each compared with its id first. The ledger is believed nowhere: approvals
+are derived again from the default branch, texts are made again from their sources, and with ``rebuild`` every release is built
+again to its id. What this clone cannot show is listed as not proven, and is neither a problem nor a proof.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from publisher.domain.fingerprint import short
 from publisher.engine.audit_approvals import Approvals
 from publisher.engine.audit_findings import Finding, Findings, line
 from publisher.engine.audit_ledger import HistoryCheck, SiteLedger, check_claims, read_site
+from publisher.engine.audit_lines import SUBMODULE, check_other_lines, check_tips
 from publisher.engine.audit_plans import PlanRecord, check_plan
 from publisher.engine.audit_production import ProductionCheck
 from publisher.engine.audit_texts import TextCheck, check_build_source, check_recorded_files, recorded_texts
@@ -86,9 +87,14 @@ class AuditReport:
         }  # fmt: skip
 
 
-def audit(doors: AuditDoors, sites: Sequence[str] = (), *, rebuild: bool = False) -> AuditReport:
-    """Audits ``sites`` (all when empty). Refuses a clone whose history is cut short or changed, and a missing ledger."""
+def audit(doors: AuditDoors, sites: Sequence[str] = (), *, rebuild: bool = False, since: Sequence[str] = ()) -> AuditReport:
+    """Audits ``sites`` (all when empty). Refuses a clone whose history is cut short or changed, and a missing ledger.
+
+    ``since`` are tips that earlier audits printed: the branches must descend from them.
+    """
     doors.git.require_trustworthy()
+    doors.progress("comparing every object of this clone with its id")
+    doors.git.require_sound()
     tips = doors.reads.tips()
     if not tips.state:
         branch = doors.reads.instance(tips.default).state_branch
@@ -98,6 +104,7 @@ def audit(doors: AuditDoors, sites: Sequence[str] = (), *, rebuild: bool = False
             next="git fetch origin",
         )
     found = Findings()
+    check_tips(doors.git, tips, since, found)
     root = _check_rules(doors, tips, found)
     known = doors.reads.instance(tips.default).sites
     entries, changes = _ledger_files(doors, tips, known, found)
@@ -142,9 +149,16 @@ def _ledger_files(
     changes: dict[str, list[FileChange]] = {}
     for change in doors.git.folder_history(tips.state, "ledger"):
         changes.setdefault(_site_of(change.path), []).append(change)
+    check_other_lines(doors.git, tips.state, _texts(doors, entries), found)
     for site in sorted(set(entries) - set(known)):
         found.warn("unknown-site", f"ledger/{site}", "publisher.yaml has no such site; these records were not audited")
     return entries, changes
+
+
+def _texts(doors: AuditDoors, entries: Mapping[str, Sequence[TreeFile]]) -> dict[str, bytes]:
+    files = {entry.path: entry.oid for items in entries.values() for entry in items if entry.mode != SUBMODULE}
+    texts = doors.git.blobs(files.values())
+    return {path: texts[oid] for path, oid in files.items()}
 
 
 def _site_of(path: str) -> str:

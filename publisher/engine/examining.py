@@ -67,8 +67,8 @@ def warning(about: str, says: str, *, next: str = "", code: str = "", where: str
     return Finding(about=about, level=Level.WARNING, says=says, next=next, code=code, where=where)
 
 
-def problem(about: str, code: str, says: str, *, next: str, exit_code: int = EXIT_PERSON) -> Finding:
-    return Finding(about=about, level=Level.PROBLEM, says=says, next=next, code=code, exit_code=exit_code)
+def problem(about: str, code: str, says: str, *, next: str, exit_code: int = EXIT_PERSON, where: str = "") -> Finding:
+    return Finding(about=about, level=Level.PROBLEM, says=says, next=next, code=code, exit_code=exit_code, where=where)
 
 
 def refused(about: str, refusal: Refusal) -> Finding:

@@ -20,11 +20,11 @@ from publisher.domain.claim import Fence, acquire, require_mine
 from publisher.domain.fingerprint import canonical_json, short
 from publisher.domain.ledger_events import WITHOUT_CLAIM, EventType, NewEvent, chain_of, encode
 from publisher.engine.deciding import Decision, decide
+from publisher.engine.patience import Patience
 from publisher.engine.site_view import SiteView
 from publisher.errors import Bug, ComeBackLater, OutcomeUnknown, StoppedForSafety
 from publisher.ports import Batch, BranchUpdate, Clock, Records, Tips
 
-MOST_TRIES = 8
 Loader = Callable[[Tips], SiteView]
 
 
@@ -51,8 +51,8 @@ class Journal:
 
         ``notes`` are claimless records (approvals seen) that ride in the same push.
         """
-        start = self._base
-        for _ in range(MOST_TRIES):
+        patience = Patience(self._clock)
+        while patience.lasts(self._base.tips.state):
             now = self._clock.now()
             event = acquire(
                 self.view.standing, holder=self._actor, nonce=nonce, plan=decision.plan, now=now, lease=self.view.instance.lease
@@ -77,7 +77,7 @@ class Journal:
                 acquire(self._base.standing, holder=self._actor, nonce=nonce, plan="", now=now, lease=self.view.instance.lease)
                 raise ComeBackLater("claimed-meanwhile", "another run claimed the site first", next="publisher status")
             self._require_same_decision(decision, self._base)
-        raise gave_up(start, self._base)
+        raise gave_up(self._base, moved=patience.moved)
 
     # --- notes --------------------------------------------------------------------------------------------------------------
 
@@ -162,14 +162,18 @@ class Journal:
             return
         message = _message(subject, plan=decision.plan, payload=payload, claim=self.fence)
         batch = Batch(events=self._events, files=self._files, message=message)
-        start = self._base
-        for _ in range(MOST_TRIES):
+        patience = Patience(self._clock)
+        while patience.lasts(self._base.tips.state):
             before = self._base
             if self._push(batch, joined):
+                ends = any(new.type is EventType.RELEASED for news in self._events.values() for new in news)
                 self._events, self._files, self._mark = {}, {}, ({}, {})
+                if self.fence and not ends:
+                    # It arrived, and the read that shows it may come after another's claim on top of it: nothing more is mine then.
+                    require_mine(self._base.standing, self.fence)
                 return
             self._require_reapplicable(before, None if fact else decision)
-        raise gave_up(start, self._base)
+        raise gave_up(self._base, moved=patience.moved)
 
     def _push_claim(self, batch: Batch) -> bool:
         try:
@@ -261,15 +265,17 @@ class Journal:
                 next="publisher status",
             )  # fmt: skip
 
-    def require_claim(self) -> None:
-        """A look at the remote before anything is said outside: a holder that was superseded says nothing.
+    def require_claim(self) -> SiteView:
+        """A look at the remote before anything is said outside: a holder that was superseded says nothing. Returns what it shows.
 
         An unreachable remote takes nothing away: being told twice does less harm than not being told.
         """
-        if self.fence is None:
-            return
-        with suppress(ComeBackLater):
-            require_mine(self._load(self._records.refresh()).standing, self.fence)
+        newest = self._base
+        if self.fence is not None:
+            with suppress(ComeBackLater):
+                newest = self._load(self._records.refresh())
+                require_mine(newest.standing, self.fence)
+        return newest
 
     def now(self) -> datetime:
         return self._clock.now()
@@ -280,9 +286,9 @@ class Journal:
         return self.fence
 
 
-def gave_up(start: SiteView, now: SiteView) -> ComeBackLater:
+def gave_up(now: SiteView, *, moved: bool) -> ComeBackLater:
     """Why none of several pushes landed: others' came first each time, or the remote takes none."""
-    if now.tips.state == start.tips.state:
+    if not moved:
         branch = now.instance.state_branch
         return ComeBackLater(
             "push-refused",

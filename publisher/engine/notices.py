@@ -28,9 +28,10 @@ PASSING = frozenset({"busy", "remote-unreachable", "artifact-wanted", "deploymen
 def speak(doors: Doors, journal: Journal, outcome: SiteOutcome) -> None:
     """Says what is new about the site's plans, and notes that it was said. Refuses when the claim is another's by now."""
     news = list(_unsaid(journal, outcome, doors.clock.now()))
-    if news:
-        journal.require_claim()
+    newest = journal.require_claim() if news else journal.view
     for plan, notice, text in news:
+        if plan in newest.plans and notice in newest.plans[plan].history.notices:
+            continue  # another run, which claimed nothing, said it while this one was at work
         try:
             doors.alerts.say(f"{plan}/{notice}", text, thread=plan, over=notice.startswith("recovered:"))
         except Refusal as silent:

@@ -18,12 +18,12 @@ from publisher.domain.ledger_events import EventType, NewEvent
 from publisher.domain.tasks import State
 from publisher.engine import requesting
 from publisher.engine.bench import Doors
+from publisher.engine.patience import Patience
 from publisher.engine.running import require_ledger
 from publisher.engine.site_view import PlanView, SiteView, load
 from publisher.errors import ComeBackLater, NeedsPerson, OutcomeUnknown, UsageProblem
 from publisher.ports import Batch
 
-MOST_TRIES = 5
 Decide = Callable[[SiteView], dict[str, list[NewEvent]]]
 
 
@@ -33,7 +33,8 @@ def record(doors: Doors, site: str, subject: str, decide: Decide, *, judge: bool
     Approvals are looked at only where ``judge`` says so: a pause must not wait for a pull-request host.
     """
     tips = doors.records.refresh()
-    for _ in range(MOST_TRIES):
+    patience = Patience(doors.clock)
+    while patience.lasts(tips.state):
         view = load(doors.reads, doors.forge, tips, site, judge=judge)
         require_ledger(view)
         events = decide(view)
@@ -50,6 +51,9 @@ def record(doors: Doors, site: str, subject: str, decide: Decide, *, judge: bool
         tips = landing.tips
         if landing.landed:
             return load(doors.reads, doors.forge, tips, site, judge=judge)
+    if not patience.moved:
+        says = "the remote answers and does not take the decision, though nobody else moved the branch; its rules may forbid it"
+        raise ComeBackLater("push-refused", says, next="publisher doctor")
     raise ComeBackLater("state-branch-busy", "the state branch keeps moving", next="try again")
 
 
@@ -171,7 +175,8 @@ def _fact(view: SiteView, plan: PlanView, step: str) -> NewEvent:
     fields: dict[str, Any]
     if step == deploy_step(history.kind) and history.intent:
         intent = history.intent
-        fields = {"deployment": intent.deployment, "release": intent.release, "base": intent.base, "how": "settled"}
+        number = max(intent.deployment, view.production.deployment + 1)
+        fields = {"deployment": number, "release": intent.release, "base": intent.base, "how": "settled"}
         return NewEvent(type=EventType.DEPLOYED, fields=fields, claim=intent.fence)
     if step == "announce":
         counts = {name: len(told) for name, told in sorted(history.told.items())}

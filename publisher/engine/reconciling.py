@@ -39,7 +39,9 @@ def close_intent(bench: RunBench) -> str:
     live = bench.target.look()
     subject = f"{bench.site.id} {bench.plan.day}"
     if live.release == intent.release:
-        fields = {"deployment": intent.deployment, "release": intent.release, "base": intent.base, "how": "seen"}
+        # A restore since the intent may have taken its number: an observation follows what is recorded now.
+        number = max(intent.deployment, bench.production.deployment + 1)
+        fields = {"deployment": number, "release": intent.release, "base": intent.base, "how": "seen"}
         bench.note(EventType.DEPLOYED, **fields)
         bench.commit(f"{subject}: release {short(intent.release)} was seen live", fact=True)
         return "deployed"

@@ -270,6 +270,14 @@ def _events(
             fields = {"payload": plan.payload, "release": release, "urls": urls}
             by_path[plan.path] = [NewEvent(type=EventType.RESTORED, fields=fields)]
             plans.append(plan.path)
+    for path, plan_view in view.plans.items():
+        intent, prepared = plan_view.history.intent, plan_view.history.prepared
+        if path not in by_path and intent and prepared and intent.release == release:
+            # Its file is gone from the default branch, and its release is what is live: the baseline says so, and nothing is open.
+            urls = [absolute(view.site.url, text.url) for text in prepared.puts]
+            fields = {"payload": plan_view.history.payload, "release": release, "urls": urls}
+            by_path[path] = [NewEvent(type=EventType.RESTORED, fields=fields)]
+            plans.append(path)
     return RestoreEvents(epoch=epoch, by_path=by_path, plans=plans)
 
 

@@ -129,7 +129,10 @@ class SiteRun:
             return
         if self._journal.fence is None:
             self._claim(decision)
-            again = decide(self._journal.view.plans[decision.plan], self._journal.view, self._doors.clock.now())
+            plan = self._journal.view.plans.get(decision.plan)
+            if plan is None:
+                return  # its file is gone, and nothing was recorded of it yet
+            again = decide(plan, self._journal.view, self._doors.clock.now())
             if (again.act, again.step) != (decision.act, decision.step):
                 return
         else:
@@ -244,10 +247,13 @@ class SiteRun:
         keeps_facts = isinstance(problem, OutcomeUnknown)
         if not keeps_facts:
             self._journal.forget()
-        history = self._journal.view.plans[decision.plan].history
+        self._left_over = decision if self._journal.pending else None
+        plan = self._journal.view.plans.get(decision.plan)
+        if plan is None:
+            return  # its file is gone, and nothing was recorded of it yet
+        history = plan.history
         transient = isinstance(problem, (ComeBackLater, OutcomeUnknown)) or problem.code in NOT_A_FAILURE
         worked = decision.act in (Act.WORK, Act.LOOK_AGAIN)
-        self._left_over = decision if self._journal.pending else None
         if transient or not worked or history.intent or self._journal.fence is None or history.over:
             return
         step = history.next_step.name if history.next_step else decision.step

@@ -75,7 +75,7 @@ def _lines(name: str, events: Iterable[Event], zone: ZoneInfo, *, everything: bo
     approvals: dict[str, tuple[str, ...]] = {}
     kind = str(kind_of(name) or "")
     for event in events:
-        fields = _Fields(event.fields)
+        fields = Fields(event.fields)
         if event.type is EventType.APPROVED:
             approvals[fields["gate"]] = tuple(map(str, fields.items("by")))
         elif event.type is EventType.REVISED:
@@ -99,7 +99,7 @@ def _when(name: str, event: Event, zone: ZoneInfo) -> str:
         ) from None
 
 
-class _Fields:
+class Fields:
     """An event's fields for telling; what is missing is told as ``?``, because a story must not stop at an old record."""
 
     def __init__(self, fields: Mapping[str, Any]) -> None:
@@ -131,12 +131,12 @@ class _Fields:
         return len(value) if isinstance(value, (list, tuple, Mapping)) else 0
 
 
-def _approved(f: _Fields) -> str:
+def _approved(f: Fields) -> str:
     gate = "" if f["gate"] == "plan" else f" for gate {f['gate']}"
     return f"approved request {f['request']}{gate} (payload {f.short('payload')}) by {', '.join(map(str, f.items('by')))}"
 
 
-def _prepared(f: _Fields) -> str:
+def _prepared(f: Fields) -> str:
     parts = [
         *([f"prepared {', '.join(f.ids('puts'))}"] if f.items("puts") else []),
         *([f"withdraws {', '.join(f.ids('withdraws'))}"] if f.items("withdraws") else []),
@@ -146,28 +146,28 @@ def _prepared(f: _Fields) -> str:
     return "; ".join(parts) or "prepared a change of presentation"
 
 
-def _built(f: _Fields) -> str:
+def _built(f: Fields) -> str:
     again = " again, on a moved base" if f["rebased"] == "True" else ""
     return f"built release {f.short('release')} on base {f.short('base')}{again}"
 
 
-def _deployed(f: _Fields) -> str:
+def _deployed(f: Fields) -> str:
     how = {"switched": "", "seen": " (found live)", "settled": " (a person's word)"}.get(f["how"], "")
     return f"deployed release {f.short('release')} on base {f.short('base')} (deployment {f['deployment']}){how}"
 
 
-def _confirmed(f: _Fields) -> str:
+def _confirmed(f: Fields) -> str:
     urls = [str(url) for url in f.items("urls")]
     return f"confirmed in public: {', '.join(urls)}" if urls else f"confirmed release {f.short('release')}"
 
 
-def _told(f: _Fields) -> str:
+def _told(f: Fields) -> str:
     counts = Counter(f.values("results"))
     said = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())) or "nothing handed over"
     return f"announced on {f['channel']}: {said}"
 
 
-WORDS: dict[EventType, Callable[[_Fields], str]] = {
+WORDS: dict[EventType, Callable[[Fields], str]] = {
     EventType.EPOCH: lambda f: f"began epoch {f['epoch']} of the ledger ({f['reason']})",
     EventType.CLAIMED: lambda f: f"claimed (fence {f['fence']}) for {f['plan']}",
     EventType.RENEWED: lambda f: f"renewed the claim (fence {f['fence']})",

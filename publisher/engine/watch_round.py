@@ -19,6 +19,7 @@ from publisher.domain.ledger_events import BrokenLedger, EventType, NewEvent, de
 from publisher.domain.wording import alarm as alarm_text
 from publisher.domain.wording import cleared as cleared_text
 from publisher.engine.bench import Doors
+from publisher.engine.patience import Patience
 from publisher.engine.planning import Planner
 from publisher.engine.running import require_clock, require_ledger
 from publisher.engine.site_view import SiteView, load
@@ -30,7 +31,6 @@ from publisher.ports import Batch, HostReads, Tips
 
 AHEAD = 3
 """The next dates that the queue must be able to fill."""
-MOST_TRIES = 5
 QUIET_WHEN_SCHEDULED = frozenset({"host-busy"})
 """What a timer may take for a quiet round: the host asked to be left alone for a while."""
 PUBLIC = frozenset({Code.DRIFTED, Code.PUBLIC_UNREACHABLE})
@@ -233,7 +233,8 @@ class Round:
         """One push for all sites; made again on a moved branch with what is still not recorded there."""
         tips = self._tips
         try:
-            for _ in range(MOST_TRIES):
+            patience = Patience(self._doors.clock)
+            while patience.lasts(tips.state):
                 events = {f"{site}/watch": news for site in self._news if (news := self._unrecorded(tips, site))}
                 if not events:
                     return
@@ -243,7 +244,7 @@ class Round:
                 if landing.landed:
                     return
                 tips = landing.tips
-            raise _gave_up(moved=tips.state != self._tips.state)
+            raise _gave_up(moved=patience.moved)
         except Refusal as problem:
             self.outcome.problems.append(problem)
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from publisher.domain.article import FILE_NAME, Draft, Private, is_safe_name
+from publisher.domain.article import FILE_NAME, LFS_POINTER, Draft, Private, is_safe_name
 from publisher.errors import InputProblem
 from publisher.gitstore.gateway import Git
 from publisher.gitstore.git_objects import PLAIN_FILE, TreeEntry
@@ -27,7 +27,6 @@ TEXT = "index.md"
 LARGEST_TEXT = 1024 * 1024
 LARGEST_FILE = 10 * 1024 * 1024
 MOST_FILES = 200
-LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 FENCE = "---"
 
 # What feeds and pages cannot carry: control characters but tab and line feed, and code points that are no characters.

@@ -99,7 +99,9 @@ class Git:
             raise self._unreadable(done)
         if done.code != 0:
             raise StoppedForSafety(
-                "object-corrupt", "an object of this clone is missing or is not what its id says", next="git fsck, then clone again"
+                "object-corrupt",
+                "an object of this clone is missing or is not what its id says",
+                next="git fsck, then clone again",
             )
 
     def _require_owner(self) -> None:

@@ -21,10 +21,11 @@ FOLDER = ".github/workflows"
 
 @dataclass(frozen=True, kw_only=True)
 class Workflows:
-    """Those that speak of publisher, in path order, and those of them that could not be read."""
+    """Those that speak of publisher, in path order, those of them that could not be read, and the others."""
 
     found: tuple[Workflow, ...]
     unread: tuple[InputProblem, ...]
+    others: tuple[Workflow, ...] = ()
 
     def of(self, role: str) -> tuple[Workflow, ...]:
         """Those that do something, and start by themselves or by an event; a merely callable one does not count."""
@@ -44,7 +45,8 @@ def read(root: Path) -> Workflows:
             if data is None or PUBLISHER.encode() in data:  # a link is told: what it leads to was not read
                 unread.append(problem)
     followed = [_followed(flow, every, ()) for flow in every.values()]
-    return Workflows(found=tuple(flow for flow in followed if flow.roles), unread=tuple(unread))
+    found, others = ([flow for flow in followed if bool(flow.roles) is ours] for ours in (True, False))
+    return Workflows(found=tuple(found), unread=tuple(unread), others=tuple(others))
 
 
 def _paths(root: Path) -> list[str]:

@@ -70,7 +70,8 @@ class SmtpChannel:
         return pseudonym_of(recipient, self._options)
 
     def send(self, message: Message) -> Outcome:
-        """Codes: ``smtp-<number>`` as the server answered, else a word of ``smtp_delivery``, ``bad-address``, ``bad-text``.
+        """Codes: ``smtp-<number>`` as the server answered (``session-<number>`` before any recipient was named), else a word of
+        ``smtp_delivery``, ``bad-address``, ``bad-text``.
 
         ``NeedsPerson`` (``secret-missing``) before anything is sent.
         """

@@ -81,14 +81,17 @@ class _Declined(Exception):
 def deliver(server: Server, sender: str, recipient: str, content: bytes) -> Outcome:
     """``content`` is the whole message with CRLF line ends, not yet dot-stuffed."""
     smtp: smtplib.SMTP | None = None
+    named = False
     try:
         smtp = _connect(server)
-        _hand_over(smtp, sender, recipient, content)
+        _expect(smtp.mail(sender)[0], 200, 299)
+        named = True
+        _hand_over(smtp, recipient, content)
         return _end(smtp)
     except _Declined as declined:
-        return refused(declined.code)
+        return refused(declined.code if named else _of_session(declined.code))
     except (OSError, ValueError) as error:  # smtplib's own errors are OSErrors
-        return refused(_code_of(error))
+        return refused(_code_of(error) if named else _of_session(_code_of(error)))
     finally:
         if smtp is not None:
             _leave(smtp)
@@ -114,9 +117,8 @@ def _connect(server: Server) -> smtplib.SMTP:
     return smtp
 
 
-def _hand_over(smtp: smtplib.SMTP, sender: str, recipient: str, content: bytes) -> None:
-    """Everything up to, and without, the final dot."""
-    _expect(smtp.mail(sender)[0], 200, 299)
+def _hand_over(smtp: smtplib.SMTP, recipient: str, content: bytes) -> None:
+    """Everything from the recipient's name up to, and without, the final dot."""
     _expect(smtp.rcpt(recipient)[0], 200, 299)
     _expect(smtp.docmd("DATA")[0], 354, 354)
     stuffed = re.sub(rb"(?m)^\.", b"..", content)
@@ -150,6 +152,11 @@ def _leave(smtp: smtplib.SMTP) -> None:
             smtp.sock.settimeout(2)
             smtp.quit()
     smtp.close()
+
+
+def _of_session(code: str) -> str:
+    """What was refused before any recipient was named was refused to all of them: no login, not this sender, no more today."""
+    return f"session-{code.removeprefix('smtp-')}" if code.startswith("smtp-") or code in ("dropped", "bad-answer") else code
 
 
 def _code_of(error: Exception) -> str:

@@ -15,7 +15,11 @@ from publisher.domain.wording import announcement
 from publisher.errors import NeedsPerson, OutcomeUnknown
 from publisher.ports import Bench, Channel, Message
 
-NOBODY_ANSWERS = frozenset({"timeout", "unreachable", "connection-refused", "no-address", "tls", "unsupported"})
+NOBODY_ANSWERS = frozenset(
+    {"timeout", "unreachable", "connection-refused", "no-address", "tls", "unsupported", "file-unwritable"}
+)
+TO_NOBODY = "session-"
+"""How a channel's code begins where it took nothing, whoever it was for."""
 AT_ONCE = 25
 """Recipients per recorded intent: a crash leaves at most this many unknown."""
 
@@ -67,7 +71,7 @@ def _tell_group(bench: Bench, name: str, channel: Channel, group: Sequence[str])
     for address in group:
         pseudonym = channel.pseudonym(address)
         sent = channel.send(_message(bench, name, address, pseudonym))
-        if sent.outcome == "refused" and sent.code in NOBODY_ANSWERS:
+        if sent.outcome == "refused" and (sent.code in NOBODY_ANSWERS or sent.code.startswith(TO_NOBODY)):
             # Nothing was handed over, to this one or to the rest; twenty more time-outs would outlive the lease.
             nobody = sent.code
             break
@@ -78,7 +82,7 @@ def _tell_group(bench: Bench, name: str, channel: Channel, group: Sequence[str])
     bench.commit(f"{bench.site.id} {bench.plan.day}: announced to {len(results)} on {name}", fact=True)
     if nobody:
         raise NeedsPerson(
-            "channel-silent", f"channel {name} does not answer ({nobody}); {len(results)} of {len(group)} were handed over",
+            "channel-silent", f"channel {name} takes nothing ({nobody}); {len(results)} of {len(group)} were handed over",
             next=f'publisher retry {bench.plan.path} announce --reason "…"', plan=bench.plan.path,
         )  # fmt: skip
 

@@ -149,9 +149,9 @@ def test_mail_over_tls_with_a_login(tls: tuple[Path, ssl.SSLContext], monkeypatc
     with mail_server(tls[1], implicit=security == "tls", users={"news": "correct horse"}) as box:
         assert channel(box.port, SECRETS, security=security, **LOGIN).send(message()) == SENT
         wrong = channel(box.port, {**SECRETS, "MAIL_PASSWORD": "wrong"}, security=security, **LOGIN)
-        assert wrong.send(message()) == Outcome(outcome="refused", code="smtp-535")
+        assert wrong.send(message()) == Outcome(outcome="refused", code="session-535")
         without = channel(box.port, security=security)
-        assert without.send(message()) == Outcome(outcome="refused", code="smtp-530")
+        assert without.send(message()) == Outcome(outcome="refused", code="session-530")
     assert len(box.mails) == 1
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from publisher.ports import EFFECTS
 from tests.support.oracle import CLAIM, accept, files_below, published
-from tests.support.stage import DATE, KINDS, Stage, at, effects_of
+from tests.support.stage import DATE, KINDS, Stage, at, effects_of, killed_at, launch_approved, requests
 
 Stages = Callable[[str], Stage]
 
@@ -27,8 +27,6 @@ LINE = {
 }
 """A publication on a quiet day: claim, intent, switch, announcements, end; a target that joins the ledger has no intent."""
 
-BASES = {"switched": "kill:after:target.switch:1", "intended": "kill:before:target.switch:1"}
-"""Where the run before was killed, for the stories that kill the recovery too."""
 RECOVERY = {
     "switched": (PUSH, "target.raise_fence", PUSH, SHOW, PUSH, SEND, SEND, PUSH, "alerts.say", PUSH),
     "intended": (
@@ -152,15 +150,6 @@ def test_a_killed_recovery_is_finished_once(stages: Stages, cell: Cell) -> None:
     accept(instance, DATE, first=stage.first, now=at(180))
 
 
-def killed_at(stage: Stage, base: str) -> None:
-    """The approved plan's run was killed there; its state is kept for the next cell."""
-    if not stage.has(base):
-        stage.restore("approved")
-        kill(stage, "ci", BASES[base], 10)
-        stage.save(base)
-    stage.restore(base)
-
-
 @pytest.mark.parametrize("cell", PLANNING, ids=str)
 def test_a_killed_planner_proposes_once(stages: Stages, cell: Cell) -> None:
     stage = stages(cell.kind)
@@ -193,17 +182,3 @@ def test_a_killed_launch_asks_for_its_gate_once(stages: Stages, cell: Cell) -> N
     assert live.files == stage.first.files  # the launch shows the same two articles as the day's plan would
     accept(instance, "launch", now=at(180))
 
-
-def launch_approved(stage: Stage) -> None:
-    if not stage.has("launch-approved"):
-        instance = stage.restore("empty")
-        sources = [f"--source=drafts/blog/article-000{number}" for number in (1, 2)]
-        instance.driven("planner", "plan", "--launch", *sources, check=0, now=at(0))
-        instance.driven("reviewer", "approve", "1", "--yes", check=0, now=at(1))
-        stage.save("launch-approved")
-    stage.restore("launch-approved")
-
-
-def requests(stage: Stage) -> list[str]:
-    out = stage.instance.remote.git("for-each-ref", "--format=%(refname:short)", "refs/heads/publisher/requests/")
-    return out.split()

@@ -334,8 +334,8 @@ class Tampered:
         kept = {name: Remembering(getattr(doors, name), ANSWERS) for name in ("reads", "git", "forge", "builder")}
         return replace(doors, **kept)
 
-    def audit(self, *, rebuild: bool = False) -> AuditReport:
-        return audit(self.doors(), rebuild=rebuild)
+    def audit(self, *, rebuild: bool = False, since: Sequence[str] = ()) -> AuditReport:
+        return audit(self.doors(), rebuild=rebuild, since=since)
 
 
 def doors_of(path: Path, now: datetime, root: str = "") -> AuditDoors:

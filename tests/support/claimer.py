@@ -9,6 +9,7 @@ For every line ``look INSTANT`` it reads the remote, and answers ``ready``; for 
 from __future__ import annotations
 
 import sys
+import time
 from datetime import datetime
 from pathlib import Path
 
@@ -29,7 +30,8 @@ class StandingClock:
         return self.instant
 
     def sleep(self, seconds: float) -> None:
-        """Nobody is waited for."""
+        """The standing clock stands; whoever holds the branch for a moment is waited for."""
+        time.sleep(seconds)
 
 
 def looked(wired: Wired, plan: str, known: SiteView | None) -> tuple[Journal, SiteView]:

@@ -4,8 +4,9 @@
 
 Environment:
 * ``DRIVER_NOW``: the instant at which the clock starts (it then runs on as usual);
-* ``DRIVER_AT``: ``kill:before:NAME:N``, ``kill:after:NAME:N``, ``stop:before:NAME:N`` or ``stop:after:NAME:N``: the process sends
-  itself SIGKILL or SIGSTOP at the N-th call of an effect of ``ports.EFFECTS``;
+* ``DRIVER_AT``: ``MODE:WHEN:NAME:N``: what goes wrong at the N-th call of a boundary (boundaries.py); for one,
+  ``kill:before:NAME:N``: the process sends itself SIGKILL there. Every effect of ``ports.EFFECTS`` is a boundary;
+* ``DRIVER_TRAIL``: a file that gets one line per boundary: name, number;
 * ``DRIVER_LOG``: a file that gets one line per effect: name, worker's step;
 * ``DRIVER_UNREACHABLE``: ``N``: the N-th and every later talk with the remote fails as an unreachable one does;
 * ``DRIVER_TALKS``: a file that gets one line per talk with the remote;
@@ -20,7 +21,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -32,6 +32,7 @@ from typing import Any
 from publisher import wiring
 from publisher.errors import ComeBackLater, OutcomeUnknown
 from publisher.ports import EFFECTS, Worker
+from tests.support.boundaries import DOORS, Boundaries
 
 UNDECLARED = 99
 
@@ -49,32 +50,31 @@ class ShiftedClock:
         time.sleep(min(seconds, 0.2))
         self._shift += timedelta(seconds=max(0.0, seconds - 0.2))
 
+    def jump(self, seconds: float) -> None:
+        self._shift += timedelta(seconds=seconds)
+
 
 class Effects:
-    """Counts effects, logs them, and dies where it was told to."""
+    """Logs effects, sees that workers declared theirs, and hands every call to the boundaries."""
 
     def __init__(self) -> None:
         self.worker: Worker | None = None
-        self.counts: dict[str, int] = {}
-        kind, when, name, number = (os.environ.get("DRIVER_AT", "") + ":::").split(":")[:4]
-        self.plan = (kind, when, name, int(number or 0))
+        self.clock: Any = None
+        self.boundaries = Boundaries(lambda: self.clock)
 
-    def wrap(self, door: Any, prefix: str, methods: tuple[str, ...]) -> Any:
-        return Wrapped(self, door, prefix, methods)
+    def wrap(self, door: Any, prefix: str) -> Any:
+        return Wrapped(self, door, prefix, DOORS[prefix])
 
     def call(self, name: str, method: Any, args: Any, kwargs: Any) -> Any:
-        self._declared(name)
-        self.counts[name] = self.counts.get(name, 0) + 1
-        self._log(name)
-        self._die("before", name)
-        result = method(*args, **kwargs)
-        self._die("after", name)
+        if name in EFFECTS:
+            self._declared(name)
+            self._log(name)
+        result = self.boundaries.call(name, method, args, kwargs)
         if name == "target.switch" and os.environ.get("DRIVER_LOST_SWITCH"):
             raise OutcomeUnknown("switch-unknown", "the answer was lost")
         return result
 
     def _declared(self, name: str) -> None:
-        assert name in EFFECTS, name
         if self.worker and name != "records.publish" and name not in self.worker.effects:
             sys.stderr.write(f"undeclared effect {name} in {self.worker.step}\n")
             sys.stderr.flush()
@@ -85,14 +85,9 @@ class Effects:
             with Path(os.environ["DRIVER_LOG"]).open("a") as log:
                 log.write(f"{name} {self.worker.step if self.worker else '-'}\n")
 
-    def _die(self, when: str, name: str) -> None:
-        kind, planned_when, planned_name, number = self.plan
-        if (when, name, self.counts[name]) == (planned_when, planned_name, number):
-            os.kill(os.getpid(), signal.SIGKILL if kind == "kill" else signal.SIGSTOP)
-
 
 class Wrapped:
-    """A door whose writing methods are counted effects; everything else passes through."""
+    """A door some of whose methods are boundaries; everything else passes through."""
 
     def __init__(self, effects: Effects, door: Any, prefix: str, methods: tuple[str, ...]) -> None:
         self._effects, self._door, self._prefix, self._methods = effects, door, prefix, methods
@@ -145,25 +140,30 @@ def install() -> None:
         workers = {
             key: dataclasses.replace(worker, work=_tracked(effects, _declared(worker))) for key, worker in made.workers.items()
         }
-        target, staging, channel = made.target, made.staging, made.channel
+        target, staging, probes, channel = made.target, made.staging, made.probes, made.channel
         return dataclasses.replace(
             made,
             workers=workers,
-            records=effects.wrap(made.records, "records", ("publish",)),
-            alerts=effects.wrap(made.alerts, "alerts", ("say",)),
-            target=lambda site: effects.wrap(target(site), "target", ("store", "switch", "raise_fence", "show")),
-            staging=lambda site: effects.wrap(staging(site), "staging", ("store", "switch")),
-            channel=lambda site, name: effects.wrap(channel(site, name), "channel", ("send",)),
+            reads=effects.wrap(made.reads, "reads"),
+            forge=effects.wrap(made.forge, "forge"),
+            builder=effects.wrap(made.builder, "builder"),
+            records=effects.wrap(made.records, "records"),
+            alerts=effects.wrap(made.alerts, "alerts"),
+            target=lambda site: effects.wrap(target(site), "target"),
+            staging=lambda site: (door := staging(site)) and effects.wrap(door, "staging"),
+            probes=lambda site: effects.wrap(probes(site), "probes"),
+            channel=lambda site, name: effects.wrap(channel(site, name), "channel"),
         )
 
     def requests(self: wiring.Wired) -> Any:
-        return effects.wrap(plain_requests.func(self), "requests", ("open",))
+        return effects.wrap(plain_requests.func(self), "requests")
 
     def open_instance(*args: Any, **kwargs: Any) -> Any:
         if os.environ.get("DRIVER_NOW"):
             kwargs["clock"] = ShiftedClock(os.environ["DRIVER_NOW"])
         made = plain_open(*args, **kwargs)
-        talk = Talk(made.git)
+        effects.clock = made.clock
+        talk = Talk(effects.wrap(made.git, "git"))
         made.git = made.store._git = talk
         return made
 

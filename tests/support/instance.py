@@ -136,6 +136,13 @@ class Instance:
             assert done.returncode == check, f"{argv}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 
+    def driven_until_stopped(
+        self, who: str, *argv: str, **driver: str
+    ) -> subprocess.CompletedProcess[str] | Stopped:
+        """The same, for a command that may stop itself on the way. Needs the warm process."""
+        assert self.warm
+        return self.warm.run_until_stopped(argv, self.clone(who).path, self.driver_env(who, driver))
+
     def driver_env(self, who: str, driver: dict[str, str]) -> dict[str, str]:
         return {**self.env(who), **{f"DRIVER_{name.upper()}": value for name, value in driver.items()}}
 

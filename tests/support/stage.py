@@ -154,3 +154,36 @@ def woken(process: subprocess.Popen[str]) -> tuple[int, str]:
     process.send_signal(signal.SIGCONT)
     out, err = process.communicate(timeout=60)
     return process.returncode, out + err
+
+
+# --- beginnings of stories that several sweeps share ---------------------------------------------------------------------------------
+
+KILLED = {"switched": "kill:after:target.switch:1", "intended": "kill:before:target.switch:1"}
+"""Where the run before was killed, for the stories that disturb the recovery too."""
+
+
+def killed_at(stage: Stage, base: str) -> None:
+    """The approved plan's run was killed there; its state is kept for the next cell."""
+    if not stage.has(base):
+        stage.restore("approved")
+        done = stage.instance.driven("ci", "run", now=at(10), at=KILLED[base])
+        assert done.returncode == -signal.SIGKILL, f"it was not killed: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        stage.save(base)
+    stage.restore(base)
+
+
+def launch_approved(stage: Stage) -> None:
+    """A launch with the day's two articles is planned and approved."""
+    if not stage.has("launch-approved"):
+        instance = stage.restore("empty")
+        sources = [f"--source=drafts/blog/article-000{number}" for number in (1, 2)]
+        instance.driven("planner", "plan", "--launch", *sources, check=0, now=at(0))
+        instance.driven("reviewer", "approve", "1", "--yes", check=0, now=at(1))
+        stage.save("launch-approved")
+    stage.restore("launch-approved")
+
+
+def requests(stage: Stage) -> list[str]:
+    """The branches of the open requests."""
+    out = stage.instance.remote.git("for-each-ref", "--format=%(refname:short)", "refs/heads/publisher/requests/")
+    return out.split()

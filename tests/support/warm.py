@@ -20,10 +20,27 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stopped:
+    """A command that stands still where it stopped itself."""
+
+    warm: Warm
+    number: int
+    argv: list[str]
+    out: Path
+    err: Path
+
+    def wake(self) -> subprocess.CompletedProcess[str]:
+        """Lets it go on, to its end."""
+        answer = self.warm._ask({"wake": self.number})
+        return subprocess.CompletedProcess(self.argv, answer["status"], self.out.read_text(), self.err.read_text())
 
 
 class Warm:
@@ -35,6 +52,7 @@ class Warm:
         }
         self._lock = threading.Lock()
         self._folder = tempfile.TemporaryDirectory(prefix="publisher-warm-")
+        self._begun = 0
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.warm"], cwd=REPOSITORY, env=environment, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, text=True,
@@ -86,11 +104,16 @@ def serve() -> None:
     _import_everything()
     for line in sys.stdin:
         asked = json.loads(line)
-        pid = os.fork()
-        if pid == 0:
-            _become(asked)
-        _, status = os.waitpid(pid, 0)
-        sys.stdout.write(json.dumps({"status": os.waitstatus_to_exitcode(status)}) + "\n")
+        if "wake" in asked:
+            pid = asked["wake"]
+            os.kill(pid, signal.SIGCONT)
+        else:
+            pid = os.fork()
+            if pid == 0:
+                _become(asked)
+        _, status = os.waitpid(pid, os.WUNTRACED)
+        answer = {"stopped": pid} if os.WIFSTOPPED(status) else {"status": os.waitstatus_to_exitcode(status)}
+        sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 
 

@@ -1,0 +1,270 @@
+"""One plan's story as an answer: does it exist, who asked, who approved which payload, under which claim it was carried out, what
+became public when and was seen where, who decided what, where it stopped, and what must happen next.
+
+Everything is read from the ledger and from git objects as they are known here; nothing is judged anew but approvals, each of which
+is derived once more at its own merge. Ids, digests, addresses, codes and people's reasons only; never a title or text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from publisher.domain.approval import Approval, NoApproval, Rejection, Subject
+from publisher.domain.business_calendar import in_utc
+from publisher.domain.gates import PLAN_GATE
+from publisher.domain.ledger_events import Event, EventType
+from publisher.domain.plan import Kind, Plan
+from publisher.domain.public_pages import absolute
+from publisher.engine.deciding import decide
+from publisher.engine.site_view import PlanView, SiteView
+from publisher.engine.status import plan_status
+from publisher.engine.story import WORDS, Fields
+from publisher.errors import ComeBackLater, Refusal
+from publisher.ports import ReadsForge, ReadsRepository
+
+BY_PEOPLE = frozenset(
+    {
+        EventType.REJECTED, EventType.CANCELED, EventType.RETRIED, EventType.SETTLED, EventType.PAUSED, EventType.RESUMED,
+        EventType.SKIPPED, EventType.REPAIRED,
+    }
+)  # fmt: skip
+"""What a person decided, approvals aside."""
+
+CARRIED_OUT = frozenset(
+    {
+        EventType.REVISED, EventType.REVISION_REFUSED, EventType.PREPARED, EventType.BUILT, EventType.DEPLOY_INTENT,
+        EventType.DEPLOYED, EventType.DEPLOY_CLOSED, EventType.UNKNOWN, EventType.CONFIRMED, EventType.ANNOUNCE_INTENT,
+        EventType.ANNOUNCE_RESULT, EventType.ANNOUNCED, EventType.FAILED, EventType.RESTORED,
+    }
+)  # fmt: skip
+"""What runs did."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Teller:
+    """Tells plans of one site. ``recorded`` says that ``forge`` shows what the ledger has of a host's answers."""
+
+    reads: ReadsRepository
+    forge: ReadsForge
+    view: SiteView
+    now: datetime
+    recorded: bool = False
+
+    def tell(self, path: str) -> dict[str, Any]:
+        """The story of a plan that the view knows."""
+        plan = self.view.plans[path]
+        file = plan.plan or plan.found or self.bound(plan)
+        if file and plan.plan is None and plan.found is None:
+            plan = replace(plan, plan=file)
+        decision = decide(plan, self.view, self.now)
+        status = plan_status(self.view, plan, decision, self.now)
+        events = self.view.events.get(path, ())
+        kept = ("plan", "kind", "key", "date", "publish_at", "stage", "payload", "revision", "next")
+        return {
+            **{name: status[name] for name in kept},
+            "exists": "merged" if path in self._merged else "ledger",
+            "action": str(file.action or "") if file else "",
+            "reason": str(file.data.get("reason", "")) if file else "",
+            "asked": self._asked(path, events),
+            "approvals": self._approvals(plan, events),
+            "claims": self._claims(events),
+            "carried_out": [_act(event) for event in events if event.type in CARRIED_OUT],
+            "public": [self._public(plan, item) for item in status["articles"]],
+            "decided": self._decided(file, events),
+            "stopped": self._stopped(plan, status["next"]),
+        }
+
+    def bound(self, plan: PlanView) -> Plan | None:
+        """The file of a plan that is over, which the view does not open: as its ledger names it, else as it is now."""
+        history = plan.history
+        try:
+            found = self.reads.plan(history.commit or self.view.tips.default, plan.path)
+        except Refusal:
+            return None
+        return found if found and history.payload in ("", found.payload) else None
+
+    @cached_property
+    def _merged(self) -> frozenset[str]:
+        return frozenset(self.reads.plan_paths(self.view.tips.default, self.view.site.id))
+
+    # --- people -------------------------------------------------------------------------------------------------------------
+
+    def _asked(self, path: str, events: Sequence[Event]) -> list[dict[str, Any]]:
+        """Each request: the plan's own as its approvals name it, and gates as they were recorded when they were proposed."""
+        found: list[dict[str, Any]] = []
+        for event in events:
+            fields = event.fields
+            if event.type is EventType.APPROVED and not _is_known(found, fields):
+                signers = (fields.get("evidence") or {}).get("signers", ())
+                found.append(
+                    {
+                        "request": fields.get("request"),
+                        "gate": fields.get("gate"),
+                        "by": list(signers),
+                        "at": "",
+                        "how": "written",
+                    }
+                )
+            elif event.type is EventType.REQUESTED:
+                row = {"request": fields.get("request"), "gate": fields.get("gate"), "by": [event.actor]}
+                found.append({**row, "at": event.at, "how": "asked for"})
+        return found or self._asked_now(path)
+
+    def _asked_now(self, path: str) -> list[dict[str, Any]]:
+        approval = self.view.plans[path].approval()
+        if approval is None:
+            return []
+        row = {"request": approval.request, "gate": PLAN_GATE, "by": list(approval.evidence.get("signers", ()))}
+        return [{**row, "at": "", "how": "written"}]
+
+    def _approvals(self, plan: PlanView, events: Sequence[Event]) -> list[dict[str, Any]]:
+        closes = {
+            (gate, item.verdict.merge): in_utc(item.window.closes)
+            for gate, asked in plan.asked.items()
+            for item in asked
+            if isinstance(item.verdict, Approval) and item.window
+        }
+        found = [self._recorded(event) for event in events if event.type is EventType.APPROVED]
+        known = {(row["gate"], row["merge"]) for row in found}
+        for gate, asked in plan.asked.items():
+            for verdict in (item.verdict for item in asked):
+                if isinstance(verdict, Approval) and (gate, verdict.merge) not in known:
+                    found.append(_approval_row(gate, verdict, "derived" if not self.recorded else "recorded"))
+                elif isinstance(verdict, NoApproval) and not verdict.absent:
+                    found.append(_no_row(gate, verdict.subject.payload, f"{verdict.says} [{verdict.code}]"))
+                elif isinstance(verdict, Rejection):
+                    found.append(
+                        _no_row(gate, verdict.subject.payload, f"rejected by {verdict.by} (request {verdict.request})")
+                    )
+        return [{**row, "until": closes.get((row["gate"], row["merge"]), "")} for row in found]
+
+    def _recorded(self, event: Event) -> dict[str, Any]:
+        fields = event.fields
+        row = {
+            "gate": fields["gate"], "payload": fields["payload"], "by": list(fields["by"]), "at": fields["merged_at"],
+            "request": fields["request"], "merge": fields["merge"], "why_not": "",
+        }  # fmt: skip
+        return {**row, "proof": self._proof(fields)}
+
+    def _proof(self, fields: Mapping[str, Any]) -> str:
+        """Whether the merge that a record names proves it still: ``derived``, ``recorded``, ``not-derived`` or ``not-proven``."""
+        subject = Subject(path=fields["path"], payload=fields["payload"], revision=self._revision(fields))
+        try:
+            verdict = self.forge.verdict(replace(self.view.tips, default=fields["merge"]), subject)
+        except ComeBackLater:
+            return "not-derived"
+        except Refusal:
+            return "not-proven"
+        if not isinstance(verdict, Approval) or list(verdict.by) != list(fields["by"]):
+            return "not-proven"
+        return "recorded" if self.recorded else "derived"
+
+    def _revision(self, fields: Mapping[str, Any]) -> int:
+        return int(fields["revision"]) if "/gates/" not in fields["path"] else 1
+
+    def _decided(self, file: Plan | None, events: Sequence[Event]) -> list[dict[str, Any]]:
+        """People's decisions about the plan, and about its site while the plan was open."""
+        first = events[0].at if events else ""
+        last = events[-1].at if events and _is_over(events) else ""
+        found = [event for event in events if event.type in BY_PEOPLE]
+        for event in self.view.events.get(f"{self.view.site.id}/controls", ()):
+            if event.type is EventType.SKIPPED:
+                own = file is not None and file.kind is Kind.PUBLICATION and file.day.isoformat() == event.fields.get("date")
+            else:
+                own = bool(first) and first <= event.at and (not last or event.at <= last)
+            found += [event] if own else []
+        return [_act(event) for event in sorted(found, key=lambda event: event.at)]
+
+    # --- runs ---------------------------------------------------------------------------------------------------------------
+
+    def _claims(self, events: Sequence[Event]) -> list[dict[str, Any]]:
+        """The claims under which the plan's records were written, in order."""
+        given = [event for name, items in sorted(self.view.events.items()) if "/claims/" in name for event in items]
+        found: list[dict[str, Any]] = []
+        for event in events:
+            if event.claim is None:
+                continue
+            made = [c for c in given if c.type is EventType.CLAIMED and c.claim == event.claim and c.at <= event.at]
+            if not made or any(row["nonce"] == made[-1].fields.get("nonce") for row in found):
+                continue
+            nonce = made[-1].fields.get("nonce")
+            ended = next((c.at for c in given if c.type is EventType.RELEASED and c.fields.get("nonce") == nonce), "")
+            row = {"epoch": made[-1].fields.get("epoch"), "fence": event.claim, "holder": made[-1].fields.get("holder")}
+            found.append({**row, "nonce": nonce, "at": made[-1].at, "released": ended})
+        return found
+
+    def _stopped(self, plan: PlanView, following: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Where the plan stands still; None when it is over, or only waits for its time or the next run."""
+        trouble = plan.history.failed or plan.history.unknown
+        if trouble:
+            return {"step": trouble.step, "code": trouble.code, "at": trouble.at}
+        if plan.history.over or following["who"] in ("nobody", "clock", "run"):
+            return None
+        step = plan.history.next_step
+        return {"step": step.name if step else "", "code": following["code"], "at": plan.history.last_at}
+
+    # --- the public ---------------------------------------------------------------------------------------------------------
+
+    def _public(self, plan: PlanView, item: Mapping[str, Any]) -> dict[str, Any]:
+        """One article of the plan: when this plan made it public, where that was seen, and what changed it since."""
+        events = self.view.events.get(plan.path, ())
+        url = absolute(self.view.site.url, str(item["url"]))
+        deployed = next((event for event in events if event.type is EventType.DEPLOYED), None)
+        seen = next((event for event in reversed(events) if event.type is EventType.CONFIRMED), None)
+        pages = seen.fields.get("pages") if seen else None
+        seen_there = pages.get(url) if isinstance(pages, Mapping) else None
+        return {
+            **item, "deployed_at": deployed.at if deployed else "", "release": deployed.fields["release"] if deployed else "",
+            "seen_at": seen.at if seen else "", "seen": url if seen_there else "", "gone": seen_there == "gone",
+            "by_word": bool(seen and seen.fields.get("how") == "settled"),
+            "since": list(_since(self.view, plan.path, str(item["id"]))),
+        }  # fmt: skip
+
+
+def _since(view: SiteView, path: str, article: str) -> Iterator[dict[str, Any]]:
+    """What later deployments did to an article."""
+    numbers = {item.plan: item.number for item in view.production.deployments}
+    for item in view.production.deployments:
+        if path not in numbers or item.number <= numbers[path]:
+            continue
+        done = [
+            *(["corrected"] if article in {text.id for text in item.prepared.puts} else []),
+            *(["withdrawn"] if article in {row["id"] for row in item.prepared.withdraws} else []),
+            *(["hidden"] if article in item.prepared.hides else []),
+            *(["put back to an earlier text"] if article in {row["id"] for row in item.prepared.reverts} else []),
+        ]
+        for what in done:
+            history = view.plans[item.plan].history if item.plan in view.plans else None
+            at = history.deployed.at if history and history.deployed else ""
+            yield {"what": what, "plan": item.plan, "at": at}
+
+
+def _act(event: Event) -> dict[str, Any]:
+    what = WORDS[event.type](Fields(event.fields))
+    return {"at": event.at, "by": event.actor, "claim": event.claim, "type": str(event.type), "what": what}
+
+
+def _is_over(events: Iterable[Event]) -> bool:
+    ends = (EventType.CONFIRMED, EventType.CANCELED, EventType.REJECTED, EventType.RESTORED)
+    return any(event.type in ends for event in events)
+
+
+def _is_known(rows: Iterable[Mapping[str, Any]], fields: Mapping[str, Any]) -> bool:
+    return any((row["request"], row["gate"]) == (fields.get("request"), fields.get("gate")) for row in rows)
+
+
+def _approval_row(gate: str, approval: Approval, proof: str) -> dict[str, Any]:
+    return {
+        "gate": gate, "payload": approval.subject.payload, "by": list(approval.by), "at": in_utc(approval.merged_at),
+        "request": approval.request, "merge": approval.merge, "why_not": "", "proof": proof,
+    }  # fmt: skip
+
+
+def _no_row(gate: str, payload: str, why: str) -> dict[str, Any]:
+    return {
+        "gate": gate, "payload": payload, "by": [], "at": "", "request": None, "merge": "", "why_not": why, "proof": "not-proven",
+    }  # fmt: skip

@@ -1,0 +1,142 @@
+"""After a cell of the exercise matrix: carrying out what the tool itself says is next, until it says that nothing is.
+
+``PUBLISHER_RECOVERY_REPORT`` names a file that gets one JSON line per cell; ``python -m tests.support.recovery FILE`` makes the table.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.support.exercise import MODES, Cell, meaningless
+from tests.support.instance import Instance
+
+CODE = re.compile(r"\[([a-z][a-z0-9-]*)\]")
+MOST_COMMANDS = 4
+
+
+@dataclass
+class Way:
+    """How a cell ended: the disturbed run's status and codes, then each command that was carried out with the codes before it."""
+
+    status: int
+    codes: tuple[str, ...] = ()
+    stops: list[str] = field(default_factory=list)
+    commands: list[str] = field(default_factory=list)
+
+    @property
+    def outcome(self) -> str:
+        """``went on`` (nothing had to be recovered), ``recovered`` (by the next run alone), or the named stops."""
+        if self.stops:
+            return f"stop {', '.join(self.stops)}"
+        return "went on" if self.status == 0 else "recovered"
+
+
+def codes_in(done: subprocess.CompletedProcess[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(CODE.findall(done.stdout + done.stderr)))
+
+
+def require_well_ended(done: subprocess.CompletedProcess[str]) -> None:
+    """A disturbed run ends by itself, with a code and a next command, and never as a bug."""
+    said = done.stdout + done.stderr
+    assert done.returncode in (0, 3, 4, 5, 6, 7), f"{done.returncode}\n{said}"
+    if done.returncode:
+        assert codes_in(done) and "next: " in said, said
+    assert "Traceback" not in said, said
+
+
+def finish(instance: Instance, way: Way, *, after: float, at: Callable[[float], str], happened: bool) -> float:
+    """Does what is next, a minute apart, until a run ends with 0; returns the last moment. ``at`` makes an instant of seconds.
+
+    ``happened`` is what a person would see who is asked whether the disturbed thing happened.
+    """
+    moment, command = after, "publisher run"
+    for number in range(MOST_COMMANDS):
+        words = _words(command, happened)
+        words += ["--json"] if words[0] == "run" else []
+        instance.fresh_clone(f"next{number}", key_of="reviewer")
+        moment += 60
+        done = instance.driven(f"next{number}", *words, now=at(moment))
+        if words[0] != "run":
+            assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+            command = "publisher run"
+            continue
+        if done.returncode == 0:
+            return moment
+        assert done.returncode in (3, 4, 5, 6, 7), f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        code, command = _stop(json.loads(done.stdout))
+        way.stops.append(code)
+        way.commands.append(command)
+    raise AssertionError(f"it never ended: {way.stops} {way.commands}\n{done.stdout}\n{done.stderr}")
+
+
+def _stop(report: Mapping[str, Any]) -> tuple[str, str]:
+    """The code and the next command of a run's first stop."""
+    (site,) = report["sites"]
+    for problem in [site["problem"], *(plan["problem"] for plan in site["plans"])]:
+        if problem:
+            return problem["code"], problem["next"]
+    (waiting,) = [plan["next"] for plan in site["plans"] if plan.get("next", {}).get("who") == "person"]
+    return waiting["what"].rpartition(": ")[2], waiting["command"]
+
+
+def _words(command: str, happened: bool) -> list[str]:
+    """The command as a person types it: the first of two ways, a reason, and the word that is true."""
+    text = re.split(r", or | \(|, then ", command.removeprefix("publisher "))[0]
+    text = text.replace("--happened|--did-not", "--happened" if happened else "--did-not").replace('"…"', "REASON")
+    if not happened:
+        text = text.replace("--happened", "--did-not")
+    words = [word.replace("REASON", "somebody looked") for word in text.split()]
+    return [*words, "--yes"] if words[0] == "run" and len(words) > 1 else words
+
+
+# --- the report ---------------------------------------------------------------------------------------------------------------------
+
+
+def note(cell: Cell, way: Way) -> None:
+    path = os.environ.get("PUBLISHER_RECOVERY_REPORT")
+    if path:
+        data = {
+            "boundary": cell.boundary, "number": cell.number, "mode": cell.mode, "story": cell.story, "kind": cell.kind,
+            "status": way.status, "codes": list(way.codes), "outcome": way.outcome, "commands": way.commands,
+        }  # fmt: skip
+        with Path(path).open("a", encoding="utf-8") as report:
+            report.write(json.dumps(data, ensure_ascii=False) + "\n")
+
+
+def table(rows: Sequence[Mapping[str, object]]) -> Iterable[str]:
+    """The report as Markdown: boundary × mode, then stops by code, then what is no cell and why."""
+    cells: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        cells[str(row["boundary"]), str(row["mode"])][str(row["outcome"]).split(" ")[0]] += 1
+    yield f"{len(rows)} cells, each finished; boundaries: {len({boundary for boundary, _ in cells})}"
+    yield ""
+    yield f"| boundary | {' | '.join(MODES)} |"
+    yield f"|---|{'---|' * len(MODES)}"
+    for boundary in sorted({boundary for boundary, _ in cells}):
+        found = [cells.get((boundary, mode), Counter()) for mode in MODES]
+        yield f"| `{boundary}` | {' | '.join(' '.join(f'{n} {word}' for word, n in sorted(each.items())) for each in found)} |"
+    yield ""
+    for title, key in (("ended the disturbed run with", "codes"), ("stopped the recovery with", "outcome")):
+        counts = Counter(_codes(row, key) for row in rows)
+        yield from (f"* {n} {title} {word}" for word, n in counts.most_common())
+        yield ""
+    yield from (f"* `{boundary}` {mode}: {why}" for boundary, mode, why in meaningless())
+
+
+def _codes(row: Mapping[str, object], key: str) -> str:
+    value = row[key]
+    return ", ".join(value) or f"status {row['status']}" if isinstance(value, list) else str(value)
+
+
+if __name__ == "__main__":
+    lines = Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()
+    sys.stdout.write("\n".join(table([json.loads(line) for line in lines])) + "\n")
