@@ -5,13 +5,14 @@ CORE := .venv/core.stamp
 DEV := .venv/dev.stamp
 TESTS ?= -n 3 --dist worksteal
 
-.PHONY: help demo test lint bench lock clean
+.PHONY: help demo test lint bench simulate lock clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    the whole story in a throw-away instance (about 20 seconds)"
 	@echo "make test    every test            (make test TESTS='tests/domain -x' for some)"
 	@echo "make lint    ruff, mypy, and what lints GitHub workflows"
+	@echo "make simulate  100,000 histories on each kind of target (HISTORIES=, SEED=, JOBS=)"
 	@echo "make bench   does it stay fast with ten years of history? (some minutes)"
 	@echo "make lock    the lock files anew from pyproject.toml (needs uv)"
 	@echo "make clean   removes .venv and caches"
@@ -39,6 +40,13 @@ lint: $(DEV)
 
 bench: $(DEV)
 	@for script in bench/*.py; do $(PY) "$$script" || exit 1; done
+
+HISTORIES ?= 100000
+SEED ?= 1
+JOBS ?= 2
+
+simulate: $(DEV)
+	@$(PY) -m publisher simulate --histories $(HISTORIES) --seed $(SEED) --jobs $(JOBS) $(SIMULATE)
 
 lock:
 	@scripts/lock

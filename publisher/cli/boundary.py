@@ -62,7 +62,7 @@ def guarded(work: Callable[[], object], asked: Asked) -> int:
     except BrokenPipeError as gone:
         return _after_broken_pipe(gone, asked)
     except Exception as error:  # the boundary
-        return _tell(_bug(error), error, asked)
+        return _tell(_trouble(error), error, asked)
     return code
 
 
@@ -94,6 +94,13 @@ def _after_broken_pipe(gone: BrokenPipeError, asked: Asked) -> int:
         except (OSError, ValueError):
             continue  # another trouble than a reader that went away
     return _tell(_bug(gone), gone, asked)
+
+
+def _trouble(error: Exception) -> Refusal:
+    """The machine's own trouble (no space, a failing disk), else a bug."""
+    from publisher.engine.disk import disk_trouble
+
+    return disk_trouble(error) or _bug(error)
 
 
 def _bug(error: Exception) -> Bug:

@@ -106,10 +106,11 @@ def _tell_article(site: str, found: Mapping[str, Any], zone: ZoneInfo) -> None:
 def _tell_plan(story: Mapping[str, Any], zone: ZoneInfo) -> None:
     output.say(f"{story['plan']}  [{story['stage']}]", bold=True)
     what = story["kind"] + (f" ({story['action']})" if story["action"] else "")
-    reason = f": {story['reason']}" if story["reason"] else ""
+    reason = f", because: {story['reason']}" if story["reason"] else ""
     _row("exists", f"{EXISTS[story['exists']]}; {what}, key {story['key']}{reason}")
     due = f", due {story['publish_at']}" if story["publish_at"] else ""
-    _row("payload", f"{short(story['payload']) or 'none'}, revision {story['revision']}{due}")
+    old = f", in place of {short(story['supersedes'])}" if story["supersedes"] else ""
+    _row("payload", f"{short(story['payload']) or 'none'}, revision {story['revision']}{old}{due}")
     _rows("asked", [_request(item, zone) for item in story["asked"]], "no request of it is recorded")
     _rows("approved", [_approval(item, zone) for item in story["approvals"]], "nobody has approved it")
     _rows("claimed", [_claim(item, zone) for item in story["claims"]], "no run has worked on it")

@@ -159,4 +159,6 @@ def require_mine(standing: Standing, mine: Fence) -> None:
             next="publisher status",
         )
     if last.released:
-        raise StoppedForSafety("claim-released", f"fence {mine.number} was released; this run changes nothing")
+        raise StoppedForSafety(
+            "claim-released", f"fence {mine.number} was released; this run changes nothing", next="publisher status"
+        )

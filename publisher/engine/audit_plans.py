@@ -5,7 +5,8 @@ Rules:
 * a deploy begins inside the window of the approval it needs (a launch: of gate G3 for exactly this release), under the rules in
   force where it was decided, on a commit that already holds that approval;
 * intent, build and observation name the same release, base and number;
-* public is confirmed only after a deploy, and announced only after that, to no more than the payload names.
+* public is confirmed only after a deploy, and announced only after that, to no more recipients than the payload names, and to
+  none again to whom it was sent.
 """
 
 from __future__ import annotations
@@ -111,7 +112,8 @@ class _Reading:
         self._built: Event | None = None
         self._intent: Event | None = None
         self._under: tuple[Proof, ...] = ()
-        self._told: dict[str, int] = {}
+        self._told: dict[str, set[str]] = {}
+        self._sent: dict[str, set[str]] = {}
         self.plan: Plan | None = None
         self.record = PlanRecord(path=path, kind=str(kind_of(path)))
         self._rules: dict[EventType, Callable[[Event], None]] = {
@@ -125,6 +127,7 @@ class _Reading:
             EventType.DEPLOYED: self._deployed,
             EventType.CONFIRMED: self._confirmed,
             EventType.ANNOUNCE_INTENT: self._announcing,
+            EventType.ANNOUNCE_RESULT: self._announced,
             EventType.RESTORED: self._restored,
         }
 
@@ -257,14 +260,21 @@ class _Reading:
         self.record.confirmed = event
 
     def _announcing(self, event: Event) -> None:
-        channel, count = event.fields["channel"], len(event.fields["to"])
-        self._told[channel] = self._told.get(channel, 0) + count
+        channel, to = event.fields["channel"], {str(name) for name in event.fields["to"]}
+        told = self._told.setdefault(channel, set())
+        told |= to
         if self.record.confirmed is None:
             self._problem("announced-not-confirmed", event, "this was announced before it was confirmed in public")
+        if to & self._sent.get(channel, set()):
+            self._problem("announced-twice", event, "recipients whom a record says it was sent to were to be told once more")
         if self.plan:
             allowed = self.plan.announce
-            if allowed is None or channel not in allowed.channels or self._told[channel] > allowed.at_most:
+            if allowed is None or channel not in allowed.channels or len(told) > allowed.at_most:
                 self._problem("announced-beyond-approval", event, "the payload does not name this channel, or fewer recipients")
+
+    def _announced(self, event: Event) -> None:
+        sent = {str(name) for name, outcome in event.fields["results"].items() if outcome == "sent"}
+        self._sent.setdefault(event.fields["channel"], set()).update(sent)
 
     def _restored(self, event: Event) -> None:
         """Found public by a restore: the plan's own merge must still approve it."""

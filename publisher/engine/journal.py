@@ -40,6 +40,7 @@ class Journal:
         self._events: dict[str, list[NewEvent]] = {}
         self._files: dict[str, bytes] = {}
         self._mark: tuple[dict[str, int], dict[str, bytes]] = ({}, {})
+        self._tried: tuple[Batch | None, tuple[str, str], str] = (None, ("", ""), "")
         self.view = view
         self.fence: Fence | None = None
         self.pushes = 0
@@ -187,7 +188,7 @@ class Journal:
     def _push(self, batch: Batch, joined: Sequence[BranchUpdate] = ()) -> bool:
         """True when a read of the remote shows the batch. Either way ``view`` is what that read showed."""
         tips = self._base.tips
-        commit = self._records.compose(tips, batch, self._clock.now())
+        commit = self._composed(tips, batch)
         try:
             landing = self._records.publish(tips, commit, joined)
         except ComeBackLater:
@@ -195,6 +196,14 @@ class Journal:
         self._base = self.view = self._load(landing.tips)
         self.pushes += landing.landed
         return landing.landed
+
+    def _composed(self, tips: Tips, batch: Batch) -> str:
+        """The batch's commit; the very same where it is tried again on the same tips, so that a push which arrives late is known."""
+        tried, on, commit = self._tried
+        if tried is not batch or on != (tips.state, tips.default):
+            commit = self._records.compose(tips, batch, self._clock.now())
+            self._tried = (batch, (tips.state, tips.default), commit)
+        return commit
 
     def _look_again(self, tips: Tips, commit: str, joined: Sequence[BranchUpdate]) -> Any:
         """The remote could not be read after a push: once more, else the outcome is unknown."""

@@ -45,12 +45,12 @@ class Restored:
     plans: list[str] = field(default_factory=list)
 
 
-def read_public(doors: Doors, view: SiteView) -> PublicManifest:
-    """The public manifest. ``ComeBackLater`` when the site cannot be read; an empty site only for a definite 404."""
+def read_public(doors: Doors, view: SiteView) -> PublicManifest | None:
+    """The public manifest. ``ComeBackLater`` when the site cannot be read; None only for a definite 404."""
     url = absolute(view.site.url, MANIFEST_PATH)
     seen = doors.probes(view.site).look([url], seconds=20.0, bust=doors.new_nonce()[:12])[url]
-    manifest = read_manifest(seen) or PublicManifest(site=view.site.id, articles=(), withdrawn=())
-    if manifest.site != view.site.id:
+    manifest = read_manifest(seen)
+    if manifest and manifest.site != view.site.id:
         raise StoppedForSafety(
             "foreign-site",
             f"the domain shows another site than {view.site.id}; nothing was restored from it",
@@ -63,14 +63,16 @@ def restore(doors: Doors, assembler: Assembler, site_id: str) -> Restored:
     """Rebuilds the ledger of a site from public facts and approved sources. Repeatable: a second one changes the epoch only."""
     tips = doors.records.refresh()
     view = load(doors.reads, doors.forge, tips, site_id)
-    public = read_public(doors, view)
+    manifest = read_public(doors, view)
     live = doors.target(view.site).look()
-    if not public.articles and live.release and not public.withdrawn:
+    if manifest is None and live.release:
         raise StoppedForSafety(
             "target-not-public", "the target holds a release, but its domain shows no manifest", next="publisher doctor"
         )
+    public = manifest or PublicManifest(site=view.site.id, articles=(), withdrawn=())
     source = Sources(doors=doors, view=view, plans=_all_plans(doors, view))
-    found = _reproduce(source, assembler, public, live.release) if public.articles else None
+    # A release may show no article (all withdrawn, or none yet): it is live all the same, and the next one is built on it.
+    found = _reproduce(source, assembler, public, live.release) if public.articles or live.release else None
     events = _events(view, source, public, found, live, doors)
     tips = _write(doors, view, tips, events, _text_files(doors, site_id, found))
     epoch = events.epoch

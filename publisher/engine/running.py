@@ -21,6 +21,7 @@ from publisher.engine import reconciling
 from publisher.engine.assembling import ReleaseAssembler
 from publisher.engine.bench import Doors, RunBench, approvals_to_record
 from publisher.engine.deciding import Act, Decision, Who, decide, decisions, standing_plan
+from publisher.engine.disk import disk_trouble
 from publisher.engine.journal import Journal
 from publisher.engine.notices import speak
 from publisher.engine.outcomes import PlanOutcome, SiteOutcome
@@ -109,6 +110,9 @@ class SiteRun:
                 if problem.code in CLAIM_IS_GONE or self._journal.fence is None:
                     raise
             except Exception as crash:
+                if trouble := disk_trouble(crash):
+                    self._stop(decision, trouble)
+                    raise trouble from None
                 self._stop(decision, Bug("crash", f"{type(crash).__name__} in step {decision.step}", plan=decision.plan))
                 raise
 

@@ -63,18 +63,20 @@ class Teller:
         decision = decide(plan, self.view, self.now)
         status = plan_status(self.view, plan, decision, self.now)
         events = self.view.events.get(path, ())
+        approvals = self._approvals(plan, file, events)
         kept = ("plan", "kind", "key", "date", "publish_at", "stage", "payload", "revision", "next")
         return {
             **{name: status[name] for name in kept},
             "exists": "merged" if path in self._merged else "ledger",
             "action": str(file.action or "") if file else "",
             "reason": str(file.data.get("reason", "")) if file else "",
-            "asked": self._asked(path, events),
-            "approvals": self._approvals(plan, events),
+            "supersedes": file.supersedes if file else "",
+            "asked": self._asked(approvals, events),
+            "approvals": approvals,
             "claims": self._claims(events),
             "carried_out": [_act(event) for event in events if event.type in CARRIED_OUT],
             "public": [self._public(plan, item) for item in status["articles"]],
-            "decided": self._decided(file, events),
+            "decided": self._decided(file, events, approvals),
             "stopped": self._stopped(plan, status["next"]),
         }
 
@@ -93,35 +95,22 @@ class Teller:
 
     # --- people -------------------------------------------------------------------------------------------------------------
 
-    def _asked(self, path: str, events: Sequence[Event]) -> list[dict[str, Any]]:
+    def _asked(self, approvals: Sequence[Mapping[str, Any]], events: Sequence[Event]) -> list[dict[str, Any]]:
         """Each request: the plan's own as its approvals name it, and gates as they were recorded when they were proposed."""
-        found: list[dict[str, Any]] = []
-        for event in events:
-            fields = event.fields
-            if event.type is EventType.APPROVED and not _is_known(found, fields):
-                signers = (fields.get("evidence") or {}).get("signers", ())
-                found.append(
-                    {
-                        "request": fields.get("request"),
-                        "gate": fields.get("gate"),
-                        "by": list(signers),
-                        "at": "",
-                        "how": "written",
-                    }
-                )
-            elif event.type is EventType.REQUESTED:
-                row = {"request": fields.get("request"), "gate": fields.get("gate"), "by": [event.actor]}
-                found.append({**row, "at": event.at, "how": "asked for"})
-        return found or self._asked_now(path)
+        asked = [
+            {"request": e.fields["request"], "gate": e.fields["gate"], "by": [e.actor], "at": e.at, "how": "asked for"}
+            for e in events
+            if e.type is EventType.REQUESTED
+        ]
+        again = {row["request"] for row in asked}
+        written = [
+            {"request": row["request"], "gate": row["gate"], "by": row["written_by"], "at": "", "how": "written"}
+            for row in approvals
+            if row["gate"] == PLAN_GATE and row["request"] is not None and row["request"] not in again
+        ]
+        return [*written, *asked]
 
-    def _asked_now(self, path: str) -> list[dict[str, Any]]:
-        approval = self.view.plans[path].approval()
-        if approval is None:
-            return []
-        row = {"request": approval.request, "gate": PLAN_GATE, "by": list(approval.evidence.get("signers", ()))}
-        return [{**row, "at": "", "how": "written"}]
-
-    def _approvals(self, plan: PlanView, events: Sequence[Event]) -> list[dict[str, Any]]:
+    def _approvals(self, plan: PlanView, file: Plan | None, events: Sequence[Event]) -> list[dict[str, Any]]:
         closes = {
             (gate, item.verdict.merge): in_utc(item.window.closes)
             for gate, asked in plan.asked.items()
@@ -129,6 +118,8 @@ class Teller:
             if isinstance(item.verdict, Approval) and item.window
         }
         found = [self._recorded(event) for event in events if event.type is EventType.APPROVED]
+        if not found and plan.history.over and file:
+            found = self._never_recorded(plan, file)
         known = {(row["gate"], row["merge"]) for row in found}
         for gate, asked in plan.asked.items():
             for verdict in (item.verdict for item in asked):
@@ -142,13 +133,27 @@ class Teller:
                     )
         return [{**row, "until": closes.get((row["gate"], row["merge"]), "")} for row in found]
 
+    def _never_recorded(self, plan: PlanView, file: Plan) -> list[dict[str, Any]]:
+        """The approval of a plan that ended without a record of it: canceled before, or found public by a restore."""
+        path = f"plans/{plan.path}.yaml"
+        merge = self.reads.last_change(self.view.tips.default, path)
+        if not merge:
+            return []
+        subject = Subject(path=path, payload=file.payload, revision=file.revision)
+        try:
+            verdict = self.forge.verdict(replace(self.view.tips, default=merge), subject)
+        except Refusal:
+            return []
+        derived = "recorded" if self.recorded else "derived"
+        return [_approval_row(PLAN_GATE, verdict, derived)] if isinstance(verdict, Approval) else []
+
     def _recorded(self, event: Event) -> dict[str, Any]:
         fields = event.fields
         row = {
             "gate": fields["gate"], "payload": fields["payload"], "by": list(fields["by"]), "at": fields["merged_at"],
             "request": fields["request"], "merge": fields["merge"], "why_not": "",
         }  # fmt: skip
-        return {**row, "proof": self._proof(fields)}
+        return {**row, "proof": self._proof(fields), "written_by": _signers(fields.get("evidence"))}
 
     def _proof(self, fields: Mapping[str, Any]) -> str:
         """Whether the merge that a record names proves it still: ``derived``, ``recorded``, ``not-derived`` or ``not-proven``."""
@@ -166,9 +171,11 @@ class Teller:
     def _revision(self, fields: Mapping[str, Any]) -> int:
         return int(fields["revision"]) if "/gates/" not in fields["path"] else 1
 
-    def _decided(self, file: Plan | None, events: Sequence[Event]) -> list[dict[str, Any]]:
+    def _decided(
+        self, file: Plan | None, events: Sequence[Event], approvals: Sequence[Mapping[str, Any]]
+    ) -> list[dict[str, Any]]:
         """People's decisions about the plan, and about its site while the plan was open."""
-        first = events[0].at if events else ""
+        first = min([event.at for event in events[:1]] + [row["at"] for row in approvals if row["at"]], default="")
         last = events[-1].at if events and _is_over(events) else ""
         found = [event for event in events if event.type in BY_PEOPLE]
         for event in self.view.events.get(f"{self.view.site.id}/controls", ()):
@@ -198,13 +205,15 @@ class Teller:
         return found
 
     def _stopped(self, plan: PlanView, following: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Where the plan stands still; None when it is over, or only waits for its time or the next run."""
+        """Where the plan stands still; None when all is done, or it only waits for its time or the next run."""
         trouble = plan.history.failed or plan.history.unknown
         if trouble:
             return {"step": trouble.step, "code": trouble.code, "at": trouble.at}
+        step = plan.history.next_step
+        if plan.history.canceled:
+            return {"step": step.name if step else "", "code": "canceled", "at": plan.history.last_at}
         if plan.history.over or following["who"] in ("nobody", "clock", "run"):
             return None
-        step = plan.history.next_step
         return {"step": step.name if step else "", "code": following["code"], "at": plan.history.last_at}
 
     # --- the public ---------------------------------------------------------------------------------------------------------
@@ -244,8 +253,11 @@ def _since(view: SiteView, path: str, article: str) -> Iterator[dict[str, Any]]:
 
 
 def _act(event: Event) -> dict[str, Any]:
-    what = WORDS[event.type](Fields(event.fields))
-    return {"at": event.at, "by": event.actor, "claim": event.claim, "type": str(event.type), "what": what}
+    fields = Fields(event.fields)
+    by, what = event.actor, WORDS[event.type](fields)
+    if event.type is EventType.REJECTED:  # written down by a run, decided by a person
+        by, what = fields["by"], f"rejected request {fields['request']} (payload {fields.short('payload')})"
+    return {"at": event.at, "by": by, "claim": event.claim, "type": str(event.type), "what": what}
 
 
 def _is_over(events: Iterable[Event]) -> bool:
@@ -253,18 +265,22 @@ def _is_over(events: Iterable[Event]) -> bool:
     return any(event.type in ends for event in events)
 
 
-def _is_known(rows: Iterable[Mapping[str, Any]], fields: Mapping[str, Any]) -> bool:
-    return any((row["request"], row["gate"]) == (fields.get("request"), fields.get("gate")) for row in rows)
+def _signers(evidence: object) -> list[str]:
+    """Who wrote the request, where the evidence says it: forge ``git``, whose commits are signed."""
+    found = evidence.get("signers", ()) if isinstance(evidence, Mapping) else ()
+    return [str(name) for name in found]
 
 
 def _approval_row(gate: str, approval: Approval, proof: str) -> dict[str, Any]:
     return {
         "gate": gate, "payload": approval.subject.payload, "by": list(approval.by), "at": in_utc(approval.merged_at),
         "request": approval.request, "merge": approval.merge, "why_not": "", "proof": proof,
+        "written_by": _signers(approval.evidence),
     }  # fmt: skip
 
 
 def _no_row(gate: str, payload: str, why: str) -> dict[str, Any]:
     return {
         "gate": gate, "payload": payload, "by": [], "at": "", "request": None, "merge": "", "why_not": why, "proof": "not-proven",
+        "written_by": [],
     }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from publisher.errors import InputProblem, StoppedForSafety
+from publisher.errors import ComeBackLater, InputProblem, StoppedForSafety
 
 
 def git_dir_of(root: Path) -> Path:
@@ -52,3 +52,11 @@ def quoted(path: Path) -> str:
     """A path for GIT_ALTERNATE_OBJECT_DIRECTORIES, whose entries are parted by colons unless quoted."""
     text = str(path)
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"' if ":" in text or text.startswith('"') else text
+
+
+def not_written() -> ComeBackLater:
+    """Git could not put an object into this clone. Nothing that is there is wrong, and nothing has left."""
+    return ComeBackLater(
+        "clone-not-written", "git could not write into this clone: no space, no permission, or an object there is damaged",
+        next="look at the disk (git fsck looks at the objects), then publisher run",
+    )  # fmt: skip

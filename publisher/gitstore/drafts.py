@@ -244,6 +244,9 @@ def _split(text: str, where: str) -> tuple[dict[str, Any], str, int]:
     for name in ("id", "category"):
         if not is_safe_name(fields[name]):
             raise InputProblem("draft-name", f"{name} is a reserved name", where=document.where([name]))
+    for number, tag in enumerate(fields.get("tags", ())):
+        if tag != "git" and not is_safe_name(tag):  # a tag names a folder of the site
+            raise InputProblem("draft-name", "a tag is a reserved name", where=document.where(["tags", number]))
     return fields, "\n".join(lines[end + 1 :]), end + 1
 
 

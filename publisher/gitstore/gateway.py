@@ -272,7 +272,7 @@ class Git:
 
     def write_blob(self, data: bytes) -> str:
         """Stores bytes as they are (no filter, no line-end conversion) and returns their id."""
-        return self._must("hash-object", "-w", "--stdin", "--no-filters", stdin=data).decode("ascii").strip()
+        return self._must("hash-object", "-w", "--stdin", "--no-filters", stdin=data, writes=True).decode("ascii").strip()
 
     def compose_tree(self, files: Mapping[str, bytes]) -> str:
         """A whole tree from scratch."""
@@ -302,7 +302,8 @@ class Git:
                 "signing-failed", "the commit could not be signed", next="ssh-add the key, if it has a passphrase"
             )
         if done.code != 0:
-            raise self._unreadable(done)
+            there = self.sizes([tree, *above[1::2]])
+            raise clone_files.not_written() if {tree, *above[1::2]} <= there.keys() else self._unreadable(done)
         return done.out.decode("ascii").strip()
 
     def _store_tree(self, base: str, changes: Mapping[str, bytes | None]) -> str:
@@ -328,9 +329,9 @@ class Git:
             return
         pack = git_objects.pack_of(made, self._algorithm)
         if len(made) > git_objects.LOOSE_AT_MOST:
-            self._must("index-pack", "--stdin", "--fsck-objects", stdin=pack)
+            self._must("index-pack", "--stdin", "--fsck-objects", stdin=pack, writes=True)
         else:
-            self._must("unpack-objects", "-q", "--strict", stdin=pack)
+            self._must("unpack-objects", "-q", "--strict", stdin=pack, writes=True)
 
     @property
     def _algorithm(self) -> str:
@@ -343,15 +344,26 @@ class Git:
         self._keys.use(remote, name)
 
     def fetch(self, remote: str, refspecs: Sequence[str]) -> None:
-        """Fetches exactly ``refspecs``; no tags, no FETCH_HEAD, no other tracking ref. ``ComeBackLater`` when it fails."""
+        """Fetches exactly ``refspecs``; no tags, no FETCH_HEAD, no other tracking ref. ``ComeBackLater`` when it fails.
+
+        The objects are here then. A ref on this side may stand where it stood: a git that was killed leaves its lock behind.
+        """
         if not refspecs or any(spec.startswith("-") for spec in refspecs):
             raise Bug("refspec", "a fetch names what it wants")
         options = (
             "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules", "--no-prune",
             "--refmap=", "--upload-pack=git-upload-pack", "--end-of-options",
         )  # fmt: skip
-        if self._talk("fetch", remote, (*options, remote, *refspecs)).code != 0:
+        done = self._talk("fetch", remote, (*options, remote, *refspecs))
+        if done.code != 0 and not done.late and any(map(self._is_locked, refspecs)):
+            # Objects are what is needed. The lock stays for a person to judge: git cannot tell whose it is (doctor: stale-lock).
+            sources = [spec.removeprefix("+").partition(":")[0] for spec in refspecs]
+            done = self._talk("fetch", remote, (*options, remote, *sources))
+        if done.code != 0:
             raise self._unreachable(remote)
+
+    def _is_locked(self, refspec: str) -> bool:
+        return ":" in refspec and (self._common / f"{refspec.rpartition(':')[2]}.lock").exists()
 
     def remote_refs(self, remote: str, patterns: Sequence[str]) -> dict[str, str]:
         """The remote's refs that match ``patterns`` (``HEAD`` or full names, ``*`` allowed). Else ``ComeBackLater``."""
@@ -445,10 +457,10 @@ class Git:
             raise StoppedForSafety("object-missing", _MISSING, next="git fetch")
         return oid
 
-    def _must(self, *arguments: str, stdin: bytes | None = None) -> bytes:
+    def _must(self, *arguments: str, stdin: bytes | None = None, writes: bool = False) -> bytes:
         done = self._run(*arguments, stdin=stdin)
         if done.code != 0:
-            raise self._unreadable(done)
+            raise clone_files.not_written() if writes and not done.late else self._unreadable(done)
         return done.out
 
     def _unreadable(self, done: _Done) -> ComeBackLater | StoppedForSafety:

@@ -163,8 +163,10 @@ class ModelTarget:
     def _judge(self, live: Live, release: Release, base: str, fence: Fence) -> None:
         held = fence_values(live.fence) if live.fence else None
         code = refusal_of(held, fence_values(fence), live.release, release.id, base)
+        if code == "fence-refused":
+            raise StoppedForSafety("fence-refused", "the target has accepted another fence", next="publisher status")
         if code:
-            raise StoppedForSafety(code, "the target has accepted something else", next="publisher status")
+            raise StoppedForSafety("base-moved", "another release is live than the base", next="publisher reconcile")
 
     def came_to_nothing(self, release: str, *, record: str) -> bool:
         if self.can_fence:
@@ -274,7 +276,7 @@ class ModelRequests:
         return number
 
     def decide(self, tips: Tips, number: int, approve: bool, now: datetime) -> tuple[Approval, ...]:
-        raise Bug("no-reviewer", "requests are decided by the model's people")
+        raise NotImplementedError("requests are decided by the model's people")
 
 
 def quiet(text: str) -> None:

@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 from publisher.simulation import stage
-from publisher.simulation.history import History
+from publisher.simulation.history import History, applicable
 from publisher.simulation.world import CRASHES, TROUBLES, Actor
 
 STAND = "stand still"
@@ -39,27 +39,45 @@ Fate = tuple[str, int, str]
 NTH = {"push": (5, 4, 3), "refresh": (4, 3, 2, 2, 1)}
 
 
-def _wide_fates() -> Weighted:
+WITHOUT: dict[str, frozenset[str]] = {
+    "conditional": frozenset({"became"}),
+    "joined": frozenset({"became", "store", "switch", "raise"}),
+    "unconditional": frozenset({"raise"}),
+}
+"""Effects that a run does not have at a kind of target."""
+
+
+def _wide_fates(kind: str) -> Weighted:
     effects = {
         "push": 30, "switch": 14, "refresh": 12, "probe": 8, "look": 6, "raise": 6, "store": 4, "became": 6, "send": 9, "nonce": 2,
-        "alert": 5, "request": 5, "show": 2, "sleep": 3,
+        "alert": 5, "request": 6, "show": 2, "sleep": 4,
     }  # fmt: skip
     rows = []
-    for effect, weight in effects.items():
+    for effect in effects.keys() - WITHOUT[kind]:
+        troubles = [what for what in TROUBLES[effect] if applicable(kind, effect, what)]
         for nth, chance in enumerate(NTH.get(effect, (5, 1)), start=1):
-            for what in (*TROUBLES[effect], *CRASHES, STAND):
-                share = {"crash before": 0.6, "crash after": 0.6, STAND: 1.0}.get(what, 1.5 / max(len(TROUBLES[effect]), 1))
-                rows.append((weight * chance * share, (effect, nth, what)))
+            for what in (*troubles, *CRASHES, STAND):
+                share = {"crash before": 0.6, "crash after": 0.6, STAND: 0.8}.get(what, 1.8 / max(len(troubles), 1))
+                rows.append((effects[effect] * chance * share, (effect, nth, what)))
+    return Weighted(*sorted(rows, key=str))
+
+
+def _narrow_fates(kind: str) -> Weighted:
+    rows: list[tuple[float, Fate]] = [
+        (5, ("push", 1, "crash after")), (4, ("push", 2, "crash after")), (3, ("push", 2, STAND)), (3, ("refresh", 1, "unreachable")),
+        (4, ("push", 2, "lost response")), (2, ("probe", 2, "silent")), (3, ("push", 3, "lost request")), (3, ("push", 1, "re-post")),
+        (2, ("look", 1, "unreachable")),
+    ]  # fmt: skip
+    if kind == "joined":
+        rows += [(4, ("push", 2, "late")), (4, ("push", 2, "crash before")), (4, ("refresh", 3, "stale read"))]
+    else:
+        rows += [(4, ("switch", 1, "crash after")), (4, ("switch", 1, STAND)), (4, ("switch", 1, "lost response"))]
+        rows += [(3, ("switch", 1, "late"))]
     return Weighted(*rows)
 
 
-NARROW = Weighted(
-    (5, ("push", 1, "crash after")), (4, ("push", 2, "crash after")), (4, ("switch", 1, "crash after")), (4, ("switch", 1, STAND)),
-    (3, ("push", 2, STAND)), (3, ("refresh", 1, "unreachable")), (3, ("push", 2, "lost response")), (3, ("switch", 1, "lost response")),
-    (2, ("switch", 1, "late")), (2, ("probe", 2, "silent")), (2, ("push", 3, "lost request")), (2, ("push", 1, "re-post")),
-    (2, ("look", 1, "unreachable")),
-)  # fmt: skip
-WIDE = _wide_fates()
+WIDE = {kind: _wide_fates(kind) for kind in stage.KINDS}
+NARROW = {kind: _narrow_fates(kind) for kind in stage.KINDS}
 SHARE_OF_WIDE = 0.3
 SKEWS = Weighted((88, 0), (3, 90), (3, -90), (2, 600), (2, -600), (1, 86400), (1, -86400))
 SLOTS = Weighted((2, 3), (4, 4), (4, 5), (3, 6), (2, 8))
@@ -70,7 +88,7 @@ PROGRAMS = Weighted(
 )  # fmt: skip
 SLOT = Weighted((58, "actor"), (16, "tick"), (8, "edit"), (5, "decide"), (5, "arrive"), (8, "upset"))
 UPSETS = Weighted((4, "rewind"), (1, "lose"), (3, "domain"), (2, "wipe"), (3, "older"), (4, "skew"))
-NARROW_ACTORS = Weighted((2, 2), (5, 3), (2, 4))
+NARROW_ACTORS = Weighted((1, 2), (5, 3), (3, 4))
 AFTERWARDS = Weighted((6, "lease"), (3, "on"), (1, "arrive"))
 DECISIONS = Weighted((6, "grant"), (2, "reject"), (1, "drop"))
 
@@ -90,7 +108,7 @@ def _play_narrow(history: History, random: Random) -> None:
     for _ in range(NARROW_ACTORS.draw(random)):
         history.do(("start", ("run",), 0))
         actor = history.actors[-1]
-        _meet(history, random, actor, NARROW.draw(random))
+        _meet(history, random, actor, NARROW[history.world.kind].draw(random))
         following = AFTERWARDS.draw(random)
         if following == "lease":
             history.do(("tick", stage.LEASE + 60))
@@ -124,18 +142,22 @@ def _named(history: History, random: Random, verb: str) -> tuple[Any, ...]:
 
 def _advance(history: History, random: Random, actor: Actor) -> None:
     """On to the fate that is drawn for it, through it, and (if it lives) perhaps on to the end."""
-    if random.random() < 0.28:
+    if random.random() < 0.15:
         history.do(("step", actor.number, -1))
         return
-    _meet(history, random, actor, WIDE.draw(random))
+    fates = WIDE[history.world.kind]
+    _meet(history, random, actor, fates.draw(random), fates.draw(random))
+    if actor in history.alive and random.random() < 0.5:
+        _meet(history, random, actor, fates.draw(random))
 
 
-def _meet(history: History, random: Random, actor: Actor, fate: Fate) -> None:
-    effect, nth, what = fate
-    history.advance_to(actor, effect, nth)
-    if actor.player.node.effect is None or what is STAND:
+def _meet(history: History, random: Random, actor: Actor, *fates: Fate) -> None:
+    """On to the first of these fates that comes, through it, and (if the actor lives) perhaps on to the end."""
+    place = history.advance_to(actor, [fate[:2] for fate in fates])
+    if place < 0 or fates[place][2] is STAND:
         return
-    if not history.do(("trouble", actor.number, what)) or random.random() < 0.7:
+    history.do(("trouble", actor.number, fates[place][2]))
+    if random.random() < 0.6:
         history.do(("step", actor.number, -1))
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from publisher.domain.ledger_events import EventType, NewEvent
@@ -94,16 +95,17 @@ class History:
             count -= 1
         return True
 
-    def advance_to(self, actor: Actor, effect: str, nth: int) -> None:
-        """The actor goes on until it is about to do the ``nth`` effect of a kind, or has ended: as one move."""
-        steps, player = 0, actor.player
+    def advance_to(self, actor: Actor, places: Sequence[tuple[str, int]]) -> int:
+        """The actor goes on until it is about to do the n-th effect of a kind, or has ended: as one move. Which place it reached."""
+        steps, player, seen = 0, actor.player, Counter[str]()
         try:
             while (following := player.node.effect) is not None:
-                nth -= following[0] == effect
-                if not nth:
-                    break
+                seen[following[0]] += 1
+                if (following[0], seen[following[0]]) in places:
+                    return places.index((following[0], seen[following[0]]))
                 steps += 1
                 self.one_effect(actor, "")
+            return -1
         finally:
             if steps:
                 self.moves.append(("step", actor.number, steps))

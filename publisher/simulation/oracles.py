@@ -6,6 +6,7 @@ recognised by the words in them, reviews come from the default branch's content.
     ledger-rewritten      the state branch moved to something that does not follow from its tip
     stale-holder-wrote    a record under a claim was written by somebody else than the last claim's holder
     claim-doubled         two claims of one epoch have the same number
+    claim-shared          two actors pushed the same commit, and each takes it for its own
     not-approved          a deploy was intended, or switched, without a review that stands for exactly this payload
     approval-expired      ... or outside the window in which that review may be used
     too-early             ... or before its time
@@ -17,6 +18,7 @@ recognised by the words in them, reviews come from the default branch's content.
     vanished              something public went away without an approved change, on a target that checks
     closed-and-public     a deploy was recorded as not happened, and its release became public all the same
     not-live              a deploy was recorded that never was live
+    ledger-forgot         what is live was recorded as confirmed, and the ledger does not know it any more
     not-seen              a confirmation was recorded of something that its writer did not see complete
     told-otherwise        a record of an announcement differs from what the post office did
     told-twice            a reader got the same announcement twice
@@ -80,7 +82,9 @@ class Oracles:
 
     def begin(self) -> None:
         self.intents: dict[tuple[str, str], tuple[str, str]] = {}
-        self.closed: dict[str, Fence] = {}
+        self.closed: set[str] = set()
+        self.pushed: dict[str, Actor | None] = {}
+        self.last_confirmed = ""
         self.claims: dict[tuple[int, str, int], tuple[str, int]] = {}
         self.intended_now: tuple[str, str] | None = None
         self.highest: Fence | None = None
@@ -101,7 +105,14 @@ class Oracles:
             self.facts_at[oid] = found
         return found
 
+    def same_again(self, world: World, actor: Actor, commit: str) -> None:
+        """The remote has this very commit already. Notices that two runs note in the same words are one record, and harmless."""
+        under_claim = any(event.claim is not None for _, event in self.contents.states[commit].appended)
+        if under_claim and self.pushed.get(commit, actor) is not actor:
+            raise Violation("claim-shared", f"{commit[:8]} was pushed by two")
+
     def state_moved(self, world: World, actor: Actor | None, old: str, new: str) -> None:
+        self.pushed[new] = actor
         commit = self.contents.states[new]
         if commit.parent != old:
             raise Violation("ledger-rewritten", f"the tip went from {old[:8]} to a child of {commit.parent[:8]}")
@@ -138,6 +149,7 @@ class Oracles:
             raise Violation("while-paused", f"a deploy of {path} was intended while the site was paused")
         self._require_approved(actor, path, datetime.fromisoformat(event.at))
         self.intents[event.fields["release"], event.fields["base"]] = (path, actor.seen_default)
+        self.closed.discard(event.fields["release"])
 
     def _require_approved(self, actor: Actor, path: str, at: datetime | None) -> Plan:
         """A review of exactly the payload that stood on the default branch when the actor last looked; ``at`` its moment."""
@@ -172,9 +184,11 @@ class Oracles:
         plan = next((release for (release, _), (name, _) in reversed(self.intents.items()) if name == path), "")
         if plan and plan == world.files and plan != self.facts(old).last_release:
             raise Violation("closed-and-public", f"{path}'s release is live, its deploy is recorded as not happened")
+        self.closed.add(plan)
 
     def _confirmed(self, world: World, actor: Actor, path: str, event: Event, old: str) -> None:
         self.confirmed += 1
+        self.last_confirmed = event.fields["release"]
         if event.fields.get("how") == "settled":
             return
         if actor.probed != event.fields["release"]:
@@ -213,6 +227,8 @@ class Oracles:
                 self._require_approved(actor, found[0], datetime.fromisoformat(found[1].at))
                 self.intents[release, base] = (found[0], actor.seen_default)
         self._require_intent(world, actor, release, base)
+        if release in self.closed:
+            raise Violation("closed-and-public", f"{release[7:15]} became public after its deploy was recorded as not happened")
         known = self.intents.get((release, base))
         if known and base in self.contents.public:
             plan = self.contents.defaults[known[1]].plans[known[0]]

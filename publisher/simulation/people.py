@@ -99,6 +99,10 @@ class Ending:
         facts = self._history.oracles.facts(world.state)
         if world.files == facts.last_release or facts.open_intents:
             return False
+        if world.files and world.files == self._history.oracles.last_confirmed:
+            raise Violation(
+                "ledger-forgot", f"{world.files[7:15]} was confirmed and is live, the ledger says {facts.last_release[7:15]}"
+            )
         known = {event.fields["release"] for events in self._events().values() for event in events if event.type == "deployed"}
         if world.files and world.files not in known:
             self._history.do(("wipe",))

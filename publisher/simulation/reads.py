@@ -12,7 +12,7 @@ from publisher.domain.ledger_events import Event
 from publisher.domain.plan import Plan
 from publisher.domain.policy import Policy
 from publisher.domain.queue import Queued
-from publisher.errors import Bug, InputProblem
+from publisher.errors import InputProblem
 from publisher.ports import OpenRequest, PlanFile, Tips
 from publisher.simulation import stage
 from publisher.simulation.content import Contents
@@ -26,7 +26,7 @@ class ModelReads:
         self._contents = contents
 
     def tips(self) -> Tips:
-        raise Bug("no-clone", "a simulated run always asks the remote")
+        raise NotImplementedError("a simulated run always asks the remote")
 
     def instance(self, commit: str) -> Instance:
         return stage.INSTANCE

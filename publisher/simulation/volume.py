@@ -17,7 +17,7 @@ from random import Random
 from typing import Any
 
 from publisher.simulation import stage
-from publisher.simulation.generator import play
+from publisher.simulation.generator import WITHOUT, play
 from publisher.simulation.history import History, Move
 from publisher.simulation.memo import Memo
 from publisher.simulation.oracles import Oracles, Violation
@@ -33,10 +33,6 @@ RECHECK_EVERY = 211
 """Of so many histories, one has all its courses executed again."""
 MOST_FOUND = 20
 UPSETS = ("rewind", "domain", "wipe", "older", "skew", "arrive")
-WITHOUT = {
-    "conditional": {"became"}, "joined": {"became", "store", "switch", "raise"}, "unconditional": {"raise"},
-}  # fmt: skip
-"""Effects that a kind of target does not have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +142,8 @@ class Runner:
     def _count_faults(self, history: History) -> None:
         upsets = sum(history.counts[name] for name in UPSETS)
         self.figures.spread["actors"][len(history.actors)] += 1
-        self.figures.spread["faults"][sum(history.world.struck.values()) + upsets] += 1
+        takeovers = self.oracles.takeovers  # of a claim whose holder was killed or stood still
+        self.figures.spread["faults"][sum(history.world.struck.values()) + upsets + takeovers] += 1
 
     def _count(self, history: History) -> None:
         figures = self.figures
@@ -223,10 +220,13 @@ def _results(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[str, Figures]]:
     if jobs == 1:
         yield from map(carry_out, tasks)
         return
+    from concurrent.futures import ProcessPoolExecutor, as_completed
     from multiprocessing import get_context
 
-    with get_context("spawn").Pool(jobs, initializer=_in_memory, maxtasksperchild=1) as pool:
-        yield from pool.imap_unordered(carry_out, tasks)
+    # A process a task: what it remembers goes with it, and one that dies is an error, not a wait for ever.
+    with ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_in_memory, max_tasks_per_child=1) as pool:
+        for done in as_completed([pool.submit(carry_out, task) for task in tasks]):
+            yield done.result()
 
 
 def _in_memory() -> None:

@@ -28,7 +28,7 @@ TROUBLES: dict[str, tuple[str, ...]] = {
     "raise": ("lost request", "lost response"),
     "switch": ("lost request", "lost response", "late", "twice", "refused", "partial"),
     "became": ("unreachable",),
-    "probe": ("silent", "stale cache"),
+    "probe": ("silent", "stale cache", "stale feed"),
     "send": ("lost request", "lost response", "refused", "silent"),
     "alert": ("silent", "lost response"),
     "request": ("unreachable", "lost response"),
@@ -39,6 +39,8 @@ TROUBLES: dict[str, tuple[str, ...]] = {
 """What can go wrong with each effect, beside the two crashes, which every effect has."""
 SHOWS_NOTHING = frozenset({"refresh", "nonce", "sleep", "look", "store", "became"})
 ONLY_UNCONDITIONAL = frozenset({"partial"})
+STALE = {"stale cache": HOME, "stale feed": "feed.xml"}
+"""The one file that a cache serves as it was before."""
 FOREIGN_MANIFEST = b'{"articles":[],"schema":"publisher.manifest/1","site":"another","withdrawn":[]}'
 Fence = tuple[int, str, int, str]
 
@@ -64,6 +66,8 @@ class Watcher(Protocol):
     """What the oracles are told."""
 
     def state_moved(self, world: World, actor: Actor | None, old: str, new: str) -> None: ...
+
+    def same_again(self, world: World, actor: Actor, commit: str) -> None: ...
 
     def public_changed(self, world: World, actor: Actor | None, old: str, intended: tuple[str, str, Fence]) -> None: ...
 
@@ -151,6 +155,7 @@ class World:
     def _take(self, actor: Actor, commit: str, expected: str, updates: tuple[Any, ...]) -> bool:
         """The remote's compare-and-swap: all refs, or none."""
         if self.state == commit:
+            self.watcher.same_again(self, actor, commit)
             return True
         if self.state != expected or any(self.site_tip != old for _, _, old in updates):
             return False
@@ -286,8 +291,8 @@ class World:
         if trouble == "silent":
             return ("silent",)
         served = self.another_site if self.wrong_domain else self.files
-        if trouble == "stale cache":
-            mixed = self.contents.mixed(served, self.last_files)
+        if trouble in STALE:
+            mixed = self.contents.mixed(served, self.last_files, STALE[trouble])
             self.missed, served = mixed == served, mixed
         if busted:
             actor.probed = served

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from publisher.sitebuilder.picture import BadPicture
@@ -11,6 +12,10 @@ FRAMES = frozenset(range(0xC0, 0xD0)) - {DHT, 0xC8, DAC}
 TABLES = frozenset({DHT, DAC, DQT, DRI, DNL, 0xDE, 0xDF})
 JFIF, EXIF, ICC, ADOBE = 0xE0, 0xE1, 0xE2, 0xEE
 ORIENTATION = 0x0112
+MOST_SEGMENTS = 10_000
+FILL = re.compile(rb"\xff*(?=\xff)")
+MARKER = re.compile(rb"\xff[^\x00\xff\xd0-\xd7]", re.DOTALL)
+"""What ends coded data: neither a stuffed zero nor a restart."""
 
 
 def _segments(data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
@@ -18,9 +23,9 @@ def _segments(data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
     if data[:3] != b"\xff\xd8\xff":
         raise BadPicture("image-broken", "this file is named .jpg and is not one")
     at = 2
-    while True:
-        while data[at : at + 2] == b"\xff\xff":
-            at += 1
+    for _ in range(MOST_SEGMENTS):
+        fill = FILL.match(data, at)
+        at = fill.end() if fill else at
         if at + 2 > len(data) or data[at] != 0xFF:
             raise BadPicture("image-broken", "this JPEG file is cut or damaged")
         marker = data[at + 1]
@@ -33,17 +38,15 @@ def _segments(data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
             end = _end_of_scan(data, end)
         yield marker, data[at + 4 : end], data[at:end]
         at = end
+    raise BadPicture("image-too-large", f"a JPEG file has at most {MOST_SEGMENTS} parts")
 
 
 def _end_of_scan(data: bytes, at: int) -> int:
-    """Where the coded data ends: the next marker that is neither a stuffed zero nor a restart."""
-    while True:
-        at = data.find(b"\xff", at)
-        if at < 0 or at + 1 >= len(data):
-            raise BadPicture("image-broken", "this JPEG file ends too early")
-        if data[at + 1] not in (0x00, 0xFF) and not 0xD0 <= data[at + 1] <= 0xD7:
-            return at
-        at += 1 if data[at + 1] == 0xFF else 2
+    """Where the coded data ends: at the next marker."""
+    found = MARKER.search(data, at)
+    if not found:
+        raise BadPicture("image-broken", "this JPEG file ends too early")
+    return found.start()
 
 
 def clean(data: bytes) -> bytes:

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 from urllib.parse import unquote
 
 from publisher.errors import InputProblem
+from publisher.sitebuilder import limits
 from publisher.sitebuilder.characters import illegal_line
 from publisher.sitebuilder.images import size_of
 from publisher.sitebuilder.markdown_rules import install
@@ -69,12 +71,23 @@ def _parser() -> Any:
     # By default a javascript: link silently becomes text; here every link reaches our own check, which names its line.
     parser.validateLink = lambda url: True  # type: ignore[method-assign]
     install(parser)
+    limits.install(parser)
     return parser
 
 
-def _parse(text: str, env: dict[str, Any]) -> list[Any]:
-    tokens: list[Any] = _parser().parse(text, env)
+def _parse(text: str, env: dict[str, Any], source: Source) -> list[Any]:
+    with _within_limits(source):
+        tokens: list[Any] = _parser().parse(text, env)
     return tokens
+
+
+@contextmanager
+def _within_limits(source: Source) -> Iterator[None]:
+    try:
+        with limits.bounded():
+            yield
+    except limits.TooCostly as problem:
+        raise InputProblem("text-too-tangled", problem.says, where=source.at(problem.line)) from None
 
 
 def _walk(tokens: list[Any]) -> Iterator[tuple[Any, int]]:
@@ -97,7 +110,7 @@ def references(markdown: str) -> tuple[str, ...]:
     A front matter block may stand before the text; it is Markdown's thematic break and heading, and names no file.
     """
     source, names = Source(path="index.md"), set()
-    for token, line in _walk(_parse(markdown, {})):
+    for token, line in _walk(_parse(markdown, {}, source)):
         if token.type == "image":
             check_image(token.attrs["src"], source.at(line))
             names.add(file_name(token.attrs["src"]))
@@ -112,7 +125,7 @@ def render(text: str, files: Mapping[str, bytes], *, source: Source, address: Ad
     if bad:
         raise InputProblem("illegal-character", "this line holds a character that feeds cannot carry", where=source.at(bad))
     env: dict[str, Any] = {"page": address.fragment, "words": words}
-    tokens = _parse(text, env)
+    tokens = _parse(text, env, source)
     anchors = _name_headings(tokens)
     _name_alerts(tokens, words)
     links: list[Link] = []
@@ -123,7 +136,8 @@ def render(text: str, files: Mapping[str, bytes], *, source: Source, address: Ad
             links.extend(_place_link(token, files, source, line, address))
         elif token.type in ("th_open", "td_open"):
             _align(token)
-    html = sanitise(_parser().renderer.render(tokens, _parser().options, env))
+    with _within_limits(source):
+        html = sanitise(_parser().renderer.render(tokens, _parser().options, env))
     notes = {token.meta["id"] + 1 for token in tokens if token.type == "footnote_open"}
     return Rendered(html=html, anchors=frozenset(anchors | {f"fn{number}" for number in notes}), links=tuple(links))
 
@@ -170,6 +184,7 @@ def _align(token: Any) -> None:
 def _name_headings(tokens: list[Any]) -> set[str]:
     """Gives each heading its id, from its text as GitHub makes it; a repeated one gets a number."""
     used: set[str] = set()
+    numbers: dict[str, int] = {}
     for index, token in enumerate(tokens):
         if token.type != "heading_open":
             continue
@@ -177,9 +192,10 @@ def _name_headings(tokens: list[Any]) -> set[str]:
         base = "-".join(NOT_IN_SLUG.sub("", text.strip().lower()).split()).strip("-") or "section"
         # The footnotes' own ids start like this.
         base = f"section-{base}" if FOOTNOTE_ID.fullmatch(base) else base
-        anchor, number = base, 1
+        anchor, number = base, numbers.get(base, 1)
         while anchor in used:
             anchor, number = f"{base}-{number}", number + 1
+        numbers[base] = number
         used.add(anchor)
         token.attrs["id"] = anchor
         token.tag = tokens[index + 2].tag = "h2" if token.tag == "h1" else token.tag

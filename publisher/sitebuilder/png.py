@@ -10,12 +10,13 @@ from publisher.sitebuilder.picture import BadPicture
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 CRITICAL = frozenset({b"IHDR", b"PLTE", b"IDAT", b"IEND"})
 # Colour, transparency, pixel density and animation: without them the picture looks different.
+MOST_CHUNKS = 20_000
 SHOWN = CRITICAL | {b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"cICP", b"sBIT", b"bKGD", b"pHYs", b"acTL", b"fcTL", b"fdAT"}
 
 
 def chunks(data: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
     """(type, content, the whole chunk) up to IEND. ``BadPicture`` for a file that is cut or damaged."""
-    at = len(SIGNATURE)
+    at, count = len(SIGNATURE), 0
     if data[:at] != SIGNATURE:
         raise BadPicture("image-broken", "this file is named .png and is not one")
     while True:
@@ -29,6 +30,9 @@ def chunks(data: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
         yield kind, content, data[at:end]
         if kind == b"IEND":
             return
+        count += 1
+        if count > MOST_CHUNKS:
+            raise BadPicture("image-too-large", f"a PNG file has at most {MOST_CHUNKS} parts")
         at = end
 
 

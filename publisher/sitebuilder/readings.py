@@ -17,6 +17,7 @@ from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import unescape
+from itertools import chain, pairwise
 
 from publisher.errors import StoppedForSafety
 from publisher.sitebuilder import png
@@ -106,8 +107,9 @@ def _inflate(data: bytes, start: int, window: int, budget: list[int]) -> bytes:
     """What can be unpacked from a place on, also when its end is missing."""
     unpacker, out = zlib.decompressobj(window), bytearray()
     try:
-        for at in range(start, len(data), 65536):
-            out += unpacker.decompress(data[at : at + 65536], budget[0] + 1 - len(out))
+        # A short first piece: most places that look like a beginning are none.
+        for at, end in pairwise(chain((start,), range(start + 512, len(data), 65536), (len(data),))):
+            out += unpacker.decompress(data[at:end], budget[0] + 1 - len(out))
             if len(out) > budget[0]:
                 raise StoppedForSafety("too-large-to-scan", "a compressed part is too large to be looked through for leaks")
             if unpacker.eof:

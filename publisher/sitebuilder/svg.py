@@ -30,15 +30,15 @@ ELEMENTS = frozenset({
 DECLARATION = re.compile(
     r"""\A<\?xml\s+version=["']1\.[01]["'](?:\s+encoding=["']utf-8["'])?(?:\s+standalone=["']\w+["'])?\s*\?>""", re.I
 )
-COMMENT = re.compile(r"<!--.*?-->", re.S)
 REACHES_OUT = re.compile(r"@import|@font-face|image-set|\\|//|url\((?!\s*[\"']?#)", re.I)
+LONGEST_SIDE = 1e7
 LENGTH = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)(?:px)?\s*")
 
 
 def clean(data: bytes) -> bytes:
     """The drawing without comments. ``BadPicture`` names the rule that it breaks."""
     text = _text(data)
-    cleaned = COMMENT.sub("", text)
+    cleaned = _without_comments(text)
     _check(cleaned)
     return cleaned.encode("utf-8")
 
@@ -48,11 +48,27 @@ def size(data: bytes) -> tuple[int, int] | None:
     root = _check(_text(data))
     width, height = LENGTH.fullmatch(root.get("width", "")), LENGTH.fullmatch(root.get("height", ""))
     if width and height:
-        return round(float(width[1])), round(float(height[1]))
+        return _pixels(width[1]), _pixels(height[1])
     box = [LENGTH.fullmatch(part) for part in re.split(r"[\s,]+", root.get("viewBox", "").strip())][2:]
     if len(box) == 2 and box[0] and box[1]:
-        return round(float(box[0][1])), round(float(box[1][1]))
+        return _pixels(box[0][1]), _pixels(box[1][1])
     return None
+
+
+def _pixels(text: str) -> int:
+    length = float(text)  # as many digits as it likes: beyond all numbers it is "inf"
+    if length > LONGEST_SIDE:
+        raise BadPicture("image-too-large", "an image has at most 40 million pixels")
+    return round(length)
+
+
+def _without_comments(text: str) -> str:
+    """One look at each character, also where comments are begun and never ended; those are not well-formed."""
+    kept, at = [], 0
+    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
+        kept.append(text[at:start])
+        at = end + 3
+    return "".join([*kept, text[at:]])
 
 
 def _text(data: bytes) -> str:
@@ -82,8 +98,8 @@ def _check(text: str) -> ElementTree.Element:
     for element in root.iter():
         if not element.tag.startswith(SVG) or element.tag.removeprefix(SVG) not in ELEMENTS:
             raise BadPicture("svg-refused", "a drawing has drawing elements only: no script, link, animation or metadata")
-        if element.tag == f"{SVG}style" and REACHES_OUT.search("".join(element.itertext())):
-            raise BadPicture("svg-refused", "a drawing's style refers to nothing outside the file")
+        if element.tag == f"{SVG}style" and (len(element) or REACHES_OUT.search(element.text or "")):
+            raise BadPicture("svg-refused", "a drawing's style is text, and refers to nothing outside the file")
         for name, value in element.attrib.items():
             _check_attribute(name, value)
     return root

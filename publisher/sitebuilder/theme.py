@@ -7,6 +7,7 @@ Rules:
 * templates run in jinja2's sandbox, with autoescape; an undefined name stops the build;
 * content is always a variable and never a template;
 * nothing random, no clock, no file, no network: a page is a function of the build request;
+* a page's processor time and memory are bounded (``limits.py``);
 * an error names the template and its line; the library's own message may quote content and is not passed on.
 
 What templates are given: ``site`` (``views.SiteView``), ``page`` (``views.Page``), ``words``, the functions ``href(path)`` and
@@ -21,10 +22,12 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from importlib import resources
+from string import Formatter
 from typing import Any
 
 from publisher.domain.fingerprint import digest, short
 from publisher.errors import InputProblem
+from publisher.sitebuilder import limits
 from publisher.sitebuilder.views import Day, SiteView
 from publisher.sitebuilder.words import Words
 
@@ -70,7 +73,7 @@ class Theme:
         from jinja2 import FunctionLoader, StrictUndefined
         from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-        environment = ImmutableSandboxedEnvironment(
+        environment: Any = ImmutableSandboxedEnvironment(
             loader=FunctionLoader(self._load),
             autoescape=True,
             undefined=StrictUndefined,
@@ -83,6 +86,8 @@ class Theme:
             environment.globals.pop(name, None)
         for name in NOT_REPEATABLE_FILTERS:
             environment.filters.pop(name, None)
+        environment.intercepted_binops = frozenset({"*", "**"})
+        environment.call_binop = _checked_binop(environment.binop_table)
         environment.globals.update(site=site, words=self.words, href=site.href, asset=self._asset_of(site))
         environment.filters["day"] = self._day
         return environment
@@ -114,6 +119,7 @@ class Theme:
             standard = json.loads(default_theme()[WORDS])
             words = {**standard, **own}
             fine = all(type(words[name]) is type(value) for name, value in standard.items())
+            fine = fine and all(_fills(words[name], value) for name, value in standard.items() if isinstance(value, str))
         except (ValueError, TypeError, RecursionError):
             fine, words = False, {}
         if not fine or len(words["months"]) != 12 or not all(isinstance(month, str) for month in words["months"]):
@@ -130,7 +136,10 @@ class Theme:
         from jinja2 import TemplateError, TemplateSyntaxError
 
         try:
-            return act()
+            with limits.bounded(limits.SECONDS_A_PAGE), limits.in_memory():
+                return act()
+        except (limits.TooCostly, MemoryError) as error:
+            raise self._at(error, name, "this line of a template needs too much time or memory") from None
         except TemplateSyntaxError as error:
             raise self._problem(
                 "theme-broken", "this line of a template is not jinja2", error.name or name, error.lineno
@@ -140,7 +149,7 @@ class Theme:
         except (TypeError, ValueError, LookupError, ArithmeticError, RecursionError, AttributeError) as error:
             raise self._at(error, name, "this line of a template fails") from None
 
-    def _at(self, error: Exception, name: str, says: str) -> InputProblem:
+    def _at(self, error: BaseException, name: str, says: str) -> InputProblem:
         for frame in reversed(traceback.extract_tb(error.__traceback__)):
             if frame.filename in self._sources:
                 return self._problem("theme-broken", says, frame.filename, frame.lineno or 1)
@@ -149,3 +158,23 @@ class Theme:
     def _problem(self, code: str, says: str, name: str = "", line: int = 1) -> InputProblem:
         where = f"{self._folder}/{name}:{line}:1" if name else self._folder
         return InputProblem(code, says, where=where)
+
+
+def _fills(own: str, standard: str) -> bool:
+    """Whether a word has plain places such as ``{name}``, and none but those of the standard one."""
+    known = {name for _, name, _, _ in Formatter().parse(standard) if name is not None}
+    if not known:
+        return True  # it is never filled in
+    places = [place for place in Formatter().parse(own) if place[1] is not None]
+    return all(name in known and not spec and not conversion for _, name, spec, conversion in places)
+
+
+def _checked_binop(table: Mapping[str, Callable[[Any, Any], Any]]) -> Callable[[Any, str, Any, Any], Any]:
+    """The sandbox's way to carry out an operator, but for those that make something huge in one step."""
+
+    def binop(_: Any, operator: str, left: Any, right: Any) -> Any:
+        if limits.is_growth(operator, left, right):
+            raise limits.TooCostly("too much in one step")
+        return table[operator](left, right)
+
+    return binop

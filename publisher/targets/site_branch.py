@@ -57,13 +57,13 @@ class SiteBranch:
 
     def read(self) -> BranchState:
         """Fetches the branch and recomputes what is live on it."""
-        if not self.tip():
+        tip = self.tip()
+        if not tip:
             return BranchState(tip="", live=Live(release="", fence=None))
         self._git.fetch(self._remote, [f"+{self._ref}:{self._seen}"])
-        tip = self._git.resolve(self._seen)
-        if not tip:
+        if not self._git.resolve(tip):  # the ref here is no evidence: it may not have been moved
             raise ComeBackLater(
-                "target-busy", f"the site branch of {self._site} vanished while it was read", next="publisher run"
+                "target-busy", f"the site branch of {self._site} moved away while it was read", next="publisher run"
             )
         return BranchState(tip=tip, live=self.live_at(tip))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -97,6 +98,15 @@ def test_a_bug_tells_its_type_and_place_but_never_its_text():
     assert "publisher/domain/business_calendar.py:" in err.splitlines()[0]
     assert SECRET not in err
     assert "Traceback" not in err and "raise" not in err
+
+
+def test_the_machines_own_trouble_is_no_bug():
+    code, _, err = told(raising(OSError(errno.ENOSPC, SECRET)))
+    assert code == 5
+    assert "[disk-trouble]" in err and "ENOSPC" in err and SECRET not in err
+    code, _, err = told(raising(OSError(errno.ENOENT, SECRET)))
+    assert code == 1
+    assert SECRET not in err
 
 
 def test_debug_shows_frames_and_no_values():

@@ -21,6 +21,7 @@ READING = (
     ("status", "--all", "--json"),
     ("sites", "--due", "--json"),
     ("log",),
+    ("why", "2026-03-01"),
     ("audit",),
     ("doctor", "--offline"),
     ("schema",),

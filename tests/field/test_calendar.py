@@ -15,6 +15,7 @@ from publisher.gitstore.yaml_writing import render_yaml
 from tests.field.stories import FIRST, atom_entries, feed_items, manifest, times_shown
 from tests.support.scene import Scene
 from tests.support.values import publication_data
+from tests.support.volume import fair_slice
 
 PLACE = "plans/handbook/daily/2026/2026-12-01.yaml"
 LOS_ANGELES = "2027-03-15 07:30 PDT (14:30Z)"
@@ -74,7 +75,7 @@ def test_T_04_date_shifted_by_the_machines_zone(approved: Scene) -> None:
     assert b"30 Nov" not in approved.everything_public
 
 
-@pytest.mark.parametrize("language", ["th_TH.UTF-8", "ar_SA.UTF-8"])
+@pytest.mark.parametrize("language", fair_slice("field T-06", ("th_TH.UTF-8", "ar_SA.UTF-8", "en_CA.UTF-8"), 1, stratum=bool))
 def test_T_06_locale_in_an_identity(approved: Scene, language: str) -> None:
     with machine(approved, LANG=language, LC_ALL=language):
         plans = approved.do("ci", "status", "--json", "--fresh", now="12-01 08:30").data["plans"]

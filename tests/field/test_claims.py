@@ -20,8 +20,11 @@ from tests.support.oracle import outside
 from tests.support.scene import Scene
 from tests.support.target_actors import SITE, at, fence, make_release
 from tests.support.values import publication_data
+from tests.support.volume import fair_slice
 
 FULL = re.compile(r"sha256:[0-9a-f]{64}")
+PAUSED_AT = ("before:records.publish:1", "after:records.publish:2")
+STALLED_AT = ("after:records.publish:2", "before:channel.send:1")
 SHORT = re.compile(r"sha256:(?![0-9a-f]{64}(?![0-9a-f]))")
 
 
@@ -87,6 +90,10 @@ def test_C_07_policy_refusal_taken_for_a_race(approved: Scene) -> None:
     assert (problem["code"], "publisher doctor" in problem["next"]) == ("push-refused", True)
     assert "GH006" not in done.text
     assert approved.live == {}
+    talks.unlink()
+    paused = approved.do("reviewer", "pause", "blog", "--reason", "x", now="12-01 09:10", check=5, talks=str(talks))
+    assert "[push-refused]" in paused.err
+    assert talks.read_text().split().count("push") == 2
 
 
 def test_C_08_protection_taken_away_for_the_robot(hosted: GithubInstance) -> None:
@@ -111,7 +118,7 @@ def test_C_08_protection_taken_away_for_the_robot(hosted: GithubInstance) -> Non
         hosted.sim.protection.protect("main", required_reviews=1, pull_request=True, no_force=True, no_delete=True)
 
 
-@pytest.mark.parametrize("where", ["before:records.publish:1", "after:records.publish:2"], ids=["claim", "intent"])
+@pytest.mark.parametrize("where", PAUSED_AT, ids=["claim", "intent"])
 def test_C_10_pause_between_look_and_act(approved: Scene, where: str) -> None:
     """Pause and claim lie on one branch: a claim that was decided before the pause is not taken, an intent is closed."""
     with approved.stopped("12-01 09:01", where) as held:
@@ -123,7 +130,7 @@ def test_C_10_pause_between_look_and_act(approved: Scene, where: str) -> None:
     assert "deployed" not in approved.events(FIRST)
 
 
-@pytest.mark.parametrize("where", ["after:records.publish:2", "before:channel.send:1"], ids=["intent", "message"])
+@pytest.mark.parametrize("where", fair_slice("field C-11", STALLED_AT, 1, stratum=bool))
 def test_C_11_stalled_worker_against_its_successor(approved: Scene, where: str) -> None:
     """Every boundary has its cell in scenarios/test_stale_holder.py; here one before the switch, and one after it."""
     with approved.stopped("12-01 09:01", where) as held:

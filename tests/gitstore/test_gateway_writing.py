@@ -15,6 +15,7 @@ from publisher.errors import Bug, ComeBackLater, InputProblem, NeedsPerson, Stop
 from publisher.gitstore import gateway
 from publisher.gitstore.gateway import Git
 from tests.support import gitrepos
+from tests.support.boundaries import full_disk
 from tests.support.gitrepos import Repository
 
 AT = datetime(2026, 12, 1, 1, 0, tzinfo=UTC)
@@ -358,3 +359,20 @@ def test_without_git(pair: tuple[Repository, Repository], monkeypatch: pytest.Mo
 def test_missing_base_stops(pair: tuple[Repository, Repository]) -> None:
     with pytest.raises(StoppedForSafety):
         compose(Git(pair[1].path), "1" * 40, {"n": b"1"})
+
+
+def test_a_clone_without_space_is_said_to_be_one_and_nothing_is_damaged(pair: tuple[Repository, Repository]) -> None:
+    git = Git(pair[1].path)
+    tip = git.resolve("main")
+    many = {f"many/{number}": f"number {number}".encode() for number in range(40)}
+    for write in (lambda: git.write_blob(b"new"), lambda: compose(git, tip, {"n": b"1"}), lambda: git.compose_tree(many)):
+        with full_disk(), pytest.raises(ComeBackLater) as problem:
+            write()
+        assert problem.value.code == "clone-not-written"
+    # The tree is there already, so that nothing but the commit itself cannot be written.
+    compose(git, tip, {"n": b"1"}, message="one\n")
+    with full_disk(), pytest.raises(ComeBackLater) as problem:
+        compose(git, tip, {"n": b"1"}, message="another\n")
+    assert problem.value.code == "clone-not-written"
+    git.require_sound()
+    assert compose(git, tip, {"n": b"1"}, message="another\n")

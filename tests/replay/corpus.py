@@ -111,17 +111,20 @@ class Replay:
         return open_instance(self._clone, clock=clock, environment={"PUBLISHER_ACTOR": "replay"})
 
     def lines(self) -> Iterator[str]:
-        """What is decided after each record, at its own time, and after each command; only what changed is said again."""
+        """What is decided after each record, at its own time, and after each command, then and much later; only what changed
+        is said again."""
         said: dict[str, str] = {}
         seen: set[str] = set()
         for snapshot in self.recorded.snapshots:
             tips = self.recorded.tips(snapshot)
             for commit, path, event, events in self._records(tips.state, seen):
-                yield from self._told(said, f"{path}:{event.n} {event.type}", tips, event, commit, events)
-            whole = parse_instant(snapshot["now"])
-            yield from self._said(said, f"after {snapshot['did']}", tips, whole)
-            later = {**said}
-            yield from self._said(later, "  36 hours later", tips, whole + LATER)
+                at = parse_instant(event.at)
+                found = self._decided(self._there(tips, event, commit, events), at)
+                yield from _changes(said, f"{in_utc(at)} {path}:{event.n} {event.type}", found[0])
+            now = parse_instant(snapshot["now"])
+            found = self._decided(tips, now, now + LATER)
+            yield from _changes(said, f"{in_utc(now)} after {snapshot['did']}", found[0])
+            yield from _changes({**said}, f"{in_utc(now + LATER)}   if nothing happens until then", found[1])
 
     def _records(self, state: str, seen: set[str]) -> Iterator[tuple[str, str, Event, Mapping[str, Sequence[Event]]]]:
         """Each record that the state branch got, oldest first, with the ledger up to it."""
@@ -138,36 +141,31 @@ class Replay:
                     before = {**before, path: after[path][: event.n]}
                     yield commit, path, event, before
 
-    def _told(
-        self, said: dict[str, str], head: str, tips: Tips, event: Event, commit: str, events: Mapping[str, Sequence[Event]]
-    ) -> Iterator[str]:
-        """The decisions after one record, judged at the commit that it was decided on."""
+    def _there(self, tips: Tips, event: Event, commit: str, events: Mapping[str, Sequence[Event]]) -> Tips:
+        """The tips that stood when a record was written, with the ledger up to it."""
         default = event.commit if set(event.commit) != {"0"} else tips.default
-        there = Tips(default=default, state=commit, drafts=default, requests=tips.requests, age=0.0)
-        # The store reads a ledger once for a commit; here it has read the part of it that stood there after this record.
+        # The store keeps the ledger that it read last; here it has read the part of it that stood there after this record.
         self.wired.store._ledger = ((commit, self.recorded.site), events)
-        yield from self._said(said, head, there, parse_instant(event.at))
-        self.wired.store._ledger = (("", ""), {})
+        return Tips(default=default, state=commit, drafts=default, requests=tips.requests, age=0.0)
 
-    def _said(self, said: dict[str, str], head: str, tips: Tips, now: datetime) -> Iterator[str]:
-        found = self._decided(tips, now)
-        changed = [f"    {name}: {text}" for name, text in sorted(found.items()) if said.get(name) != text]
-        gone = [f"    {name}: gone" for name in sorted(said) if name not in found]
-        if changed or gone:
-            yield f"{in_utc(now)} {head}"
-            yield from changed
-            yield from gone
-        said.clear()
-        said.update(found)
-
-    def _decided(self, tips: Tips, now: datetime) -> dict[str, str]:
+    def _decided(self, tips: Tips, *instants: datetime) -> list[dict[str, str]]:
         try:
             view = load(self.wired.store, self.wired.forge, tips, self.recorded.site)
-            return {item.plan: _words(item) for item in decisions(view, now)} | {
-                "(live)": short(view.production.release) or "-"
-            }
+            live = {"(live)": short(view.production.release) or "-"}
+            return [{item.plan: _words(item) for item in decisions(view, now)} | live for now in instants]
         except Refusal as refusal:
-            return {"(site)": f"{refusal.code} {refusal.exit_code}"}
+            return [{"(site)": f"{refusal.code} {refusal.exit_code}"} for _ in instants]
+        finally:
+            self.wired.store._ledger = (("", ""), {})
+
+
+def _changes(said: dict[str, str], head: str, found: dict[str, str]) -> list[str]:
+    """What is decided otherwise than before, below a head; ``said`` is brought up to date."""
+    changed = [f"    {name}: {text}" for name, text in sorted(found.items()) if said.get(name) != text]
+    changed += [f"    {name}: gone" for name in sorted(said) if name not in found]
+    said.clear()
+    said.update(found)
+    return [head, *changed] if changed else []
 
 
 def _words(item: Any) -> str:

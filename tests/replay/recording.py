@@ -48,8 +48,8 @@ def _recorded(told: Story, folder: Path, store: Repository) -> dict[str, Any]:
         for ref in store.git("for-each-ref", "--format=%(refname)", "refs/look/").splitlines():
             store.git("update-ref", "-d", ref)
     return {
-        "name": told.name, "says": " ".join((told.tell.__doc__ or "").split()), "site": "shop" if told.name == "launch" else "blog",
-        "snapshots": [vars(item) for item in snapshots],
+        "name": told.name, "says": " ".join((told.tell.__doc__ or "").split()),
+        "site": "shop" if told.name.startswith("launch") else "blog", "snapshots": [vars(item) for item in snapshots],
     }  # fmt: skip
 
 

@@ -217,9 +217,8 @@ def _(scene: RecordedScene) -> None:
 # --- people decide ----------------------------------------------------------------------------------------------------------
 
 
-@story("launch", state="main", articles=2)
-def _(scene: RecordedScene) -> None:
-    """A second site by its gate: the request expires, is asked again, and the release follows."""
+def built_shop(scene: RecordedScene) -> None:
+    """A second site whose launch is built, and waits for its gate."""
     theme = {f"site-src/shop/theme/{path}": data for path, data in default_theme().items()}
     scene.web.root = scene.instance.folder / "shop" / "current"
     scene.edit(
@@ -232,12 +231,27 @@ def _(scene: RecordedScene) -> None:
     launch = scene.plan("12-01 08:00", "--launch", "--site", "shop", "--source", "drafts/shop/hello")
     scene.approve(launch, "12-01 08:05")
     scene.run("12-01 08:10", "--site", "shop", check=4)
+
+
+@story("launch", state="main", articles=2)
+def _(scene: RecordedScene) -> None:
+    """A second site by its gate: the approval expires, is asked for again, and the release follows."""
+    built_shop(scene)
     scene.approve(2, "12-01 08:20")
     scene.run("12-02 09:00", "--site", "shop", check=None)
     scene.run("12-02 09:10", "--site", "shop", check=None)
     scene.approve(3, "12-02 09:20")
     scene.run("12-02 09:30", "--site", "shop")
     scene.run("12-02 09:40", "--site", "shop")
+
+
+@story("launch-rejected", state="main", articles=2)
+def _(scene: RecordedScene) -> None:
+    """The gate of a launch is rejected: nothing of it is released, whoever runs."""
+    built_shop(scene)
+    scene.approve(2, "12-01 08:20", "--reject")
+    scene.run("12-01 08:30", "--site", "shop", check=None)
+    scene.run("12-01 08:40", "--site", "shop", check=None)
 
 
 @story("expired")
@@ -299,20 +313,21 @@ def _(scene: RecordedScene) -> None:
     """Something foreign stands at the target while an intent is open: a person says that it did not happen, and lets it run again."""
     scene.approve(scene.plan("12-01 08:00"), "12-01 08:05")
     scene.killed("12-01 09:01", "before:target.switch:1")
-    folder = scene.instance.public / "by-hand"
+    folder = scene.instance.public / "releases" / ("f" * 64)
     folder.mkdir(parents=True)
     (folder / "index.html").write_bytes(b"somebody else's")
     link = scene.instance.public / "current"
     link.unlink(missing_ok=True)
-    link.symlink_to("by-hand")
+    link.symlink_to(f"releases/{folder.name}")
     scene.run("12-01 09:20", check=None)
     scene.run("12-01 09:40", check=None)
     link.unlink()
     reason = ("--reason", "somebody had used the folder")
-    scene.do("reviewer", "settle", FIRST, "deploy", "--did-not", *reason, now="12-01 10:00", check=None)
-    scene.run("12-01 10:10", check=None)
-    scene.do("reviewer", "retry", FIRST, "deploy", *reason, now="12-01 10:20", check=None)
-    scene.run("12-01 10:30", check=None)
+    scene.run("12-01 09:50", check=6)
+    scene.do("reviewer", "settle", FIRST, "deploy", "--did-not", *reason, now="12-01 10:00")
+    scene.run("12-01 10:10", check=4)
+    scene.do("reviewer", "retry", FIRST, "deploy", *reason, now="12-01 10:20")
+    scene.run("12-01 10:30")
 
 
 @story("unknown-confirm", confirm="2s")

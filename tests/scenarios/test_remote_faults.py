@@ -10,6 +10,7 @@ from tests.support.gitrepos import Repository
 from tests.support.instance import Instance
 from tests.support.oracle import accept, all_events, branch_of, live_files, of_type, outside, published, site_of
 from tests.support.stage import DATE, KINDS, PLAN, Stage, at
+from tests.support.volume import fair_slice
 
 Stages = Callable[[str], Stage]
 
@@ -42,7 +43,10 @@ def test_a_run_talks_so_often(stages: Stages, kind: str) -> None:
     assert (len(talks), talks.count("push")) == (TALKS[kind], PUSHES[kind])
 
 
-@pytest.mark.parametrize(("kind", "number"), [(kind, n) for kind in KINDS for n in range(1, TALKS[kind] + 1)])
+SILENCES = [(kind, number) for kind in KINDS for number in range(1, TALKS[kind] + 1)]
+
+
+@pytest.mark.parametrize(("kind", "number"), fair_slice("silent remotes", SILENCES, 9, stratum=lambda cell: cell[0]))
 def test_a_remote_that_goes_silent(stages: Stages, kind: str, number: int) -> None:
     stage = stages(kind)
     instance = stage.restore("approved")
@@ -58,7 +62,10 @@ def test_a_remote_that_goes_silent(stages: Stages, kind: str, number: int) -> No
 # --- lost answers -----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind", "number"), [(kind, n) for kind in KINDS for n in range(1, PUSHES[kind] + 1)])
+LOST = [(kind, number) for kind in KINDS for number in range(1, PUSHES[kind] + 1)]
+
+
+@pytest.mark.parametrize(("kind", "number"), fair_slice("lost answers", LOST, 6, stratum=lambda cell: cell[0]))
 def test_a_push_whose_answer_is_lost_is_not_made_twice(stages: Stages, kind: str, number: int) -> None:
     stage = stages(kind)
     instance = stage.restore("approved")

@@ -1,6 +1,7 @@
 """A run that is stopped (SIGSTOP) and wakes up long after its lease, when a fresh clone has finished its work.
 
-It ends with a refusal and changes nothing: not the ledger, not the target, not what anybody is told.
+It ends with a refusal and changes nothing: not the ledger, not the target, not what anybody is told. Every boundary at which
+a run can stand still is a cell of the exercise matrix (test_effect_modes.py, mode ``pause``); here are those with more to them.
 """
 
 from __future__ import annotations
@@ -14,41 +15,6 @@ from tests.support.oracle import accept, facts, published
 from tests.support.stage import DATE, PLAN, Stage, at, stopped, woken
 
 Stages = Callable[[str], Stage]
-
-APART = (
-    ("before:records.publish:1", 5, "claimed-meanwhile"),  # about to claim
-    ("after:records.publish:1", 7, "claim-lost"),  # has the claim
-    ("before:target.store:1", 7, "claim-lost"),
-    ("before:records.publish:2", 7, "claim-lost"),  # about to record its intent
-    ("after:records.publish:2", 7, "claim-lost"),  # between intent and switch: the remote is read once more
-    ("before:target.switch:1", 7, "claim-lost"),  # after that reading: the target itself refuses the fence
-    ("after:target.switch:1", 7, "claim-lost"),
-    ("before:records.publish:3", 7, "claim-lost"),  # about to record that it is public and confirmed
-    ("before:channel.send:1", 7, "claim-lost"),
-    ("before:records.publish:5", 7, "claim-lost"),  # about to record the end
-)
-JOINED = tuple(row for row in APART if not row[0].startswith(("before:target", "after:target")))
-CELLS = [
-    *(("directory", *row) for row in APART),
-    *(("same-repository", *row) for row in JOINED),
-    *(("other-repository", *row) for row in APART),
-]
-
-
-@pytest.mark.parametrize(("kind", "boundary", "status", "code"), CELLS, ids=lambda value: str(value))
-def test_a_holder_that_wakes_up_late_changes_nothing(stages: Stages, kind: str, boundary: str, status: int, code: str) -> None:
-    stage = stages(kind)
-    instance = stage.restore("approved")
-    with stopped(instance, "ci", boundary, 10) as process:
-        instance.fresh_clone("ci2")
-        instance.driven("ci2", "run", check=0, now=at(60))
-        accept(instance, DATE, first=stage.first, now=at(120))
-        before, tip = facts(instance), instance.remote.head("main")
-        ended, said = woken(process)
-    assert ended == status and f"[{code}]" in said, said
-    assert instance.remote.head("main") == tip
-    assert facts(instance) == before
-    accept(instance, DATE, first=stage.first, now=at(180), who="once-more")
 
 
 @pytest.mark.parametrize("kind", ["directory", "other-repository"])

@@ -21,7 +21,8 @@ import os
 import resource
 import signal
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ DOORS: Mapping[str, tuple[str, ...]] = {
     "requests": ("open",),
     "builder": ("public_form", "build", "leaks"),
     "target": ("look", "store", "raise_fence", "switch", "joined_update", "show"),
-    "staging": ("store", "switch"),
+    "staging": ("look", "store", "switch"),
     "probes": ("look",),
     "channel": ("recipients", "send"),
     "alerts": ("say",),
@@ -68,10 +69,8 @@ class Boundaries:
         here = (name, self.counts[name]) == (self.name, self.number)
         if here and self.when == "before":
             self._strike()
-        if here and self.when == "at":
-            result = self._at(name, method, args, kwargs)
-        else:
-            result = self._way.call(name, method, args, kwargs)
+        happen = self._at if here and self.when == "at" else self._way.call
+        result = happen(name, method, args, kwargs)
         if here and self.when == "after":
             self._strike()
         return result
@@ -88,7 +87,8 @@ class Boundaries:
 
     def _at(self, name: str, method: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         if self.mode == "full":
-            return _with_full_disk(method, args, kwargs)
+            with full_disk():
+                return method(*args, **kwargs)
         if name in ("git.push", "git.remote_refs", "git.fetch"):
             return self._way.fault(self.mode, name, method, args, kwargs)
         fault = FAULTS[name.split(".", 1)[1] if name.startswith(("target.", "staging.")) else name]
@@ -103,11 +103,13 @@ def _append(variable: str, line: str) -> None:
             log.write(line + "\n")
 
 
-def _with_full_disk(method: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """While it lasts, this process and those that it starts can write no byte into a file."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
     try:
-        return method(*args, **kwargs)
+        yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 

@@ -12,7 +12,8 @@ Environment:
 * ``DRIVER_TALKS``: a file that gets one line per talk with the remote;
 * ``DRIVER_LOST_ANSWER``: ``N``: the N-th push happens and reports failure;
 * ``DRIVER_LOST_SWITCH``: set: the target's switch happens and its answer is lost;
-* ``DRIVER_UNDECLARED``: a step whose worker is taken to have declared no effects.
+* ``DRIVER_UNDECLARED``: a step whose worker is taken to have declared no effects;
+* ``STRIKE_…``: a system call is struck (strace.py).
 
 An effect that a worker causes and did not declare ends the process with status 99. Production code knows nothing of this.
 """
@@ -193,6 +194,10 @@ def start(argv: Sequence[str]) -> int:
     install()
     from publisher.cli.main import answer
 
+    if "STRIKE_SELF" in os.environ:
+        from tests.support.strace import trace_myself
+
+        trace_myself()
     return answer(argv)
 
 

@@ -22,7 +22,8 @@ FAMILIES: Mapping[str, str] = {
     "git.compose": "local-write", "git.compose_tree": "local-write", "git.write_blob": "local-write", "builder.build": "local-write",
     "git.remote_refs": "remote-read", "git.fetch": "fetch", "git.push": "push",
     "records.publish": "composed", "requests.open": "composed",
-    "target.look": "target-read", "target.store": "target-write", "staging.store": "target-write",
+    "target.look": "target-read",
+    "staging.look": "target-read", "target.store": "target-write", "staging.store": "target-write",
     "target.switch": "switch", "target.raise_fence": "switch", "staging.switch": "switch", "target.show": "show",
     "probes.look": "probe", "channel.send": "message", "alerts.say": "notice",
 }  # fmt: skip
@@ -60,11 +61,14 @@ MEANS: Mapping[str, tuple[str, ...]] = {
     "notice": (*_EVERYWHERE, "crash-after", "lost-request", "lost-response", "repost", "twice", "error", "full"),
 }
 
+_OUTSIDE = ("lost-request", "lost-response", "repost", "late", "twice", "error", "stale", "hang", "full")
 _CHANGES_NOTHING = "it changes nothing outside, so after it is before it; the next boundary has that moment"
 _NO_WAY = "it stays in the process and its own clone: there is no request and no answer"
 _A_READ = "a read changes nothing, however often or late it arrives"
 _ITS_PARTS = "its push and its look are boundaries of their own, with this mode"
-_LOCAL_TARGET = "a call into the file system has no way on which it could be lost, repeated or late; over git its push has the mode"
+_LOCAL_TARGET = (
+    "a call into the file system has no way on which it could be lost, repeated or late; over git its push has the mode"
+)
 _NONE: Mapping[str, Mapping[str, str]] = {
     "local-read": {
         "crash-after": _CHANGES_NOTHING, "lost-request": _NO_WAY, "lost-response": _NO_WAY, "repost": _A_READ, "late": _A_READ,
@@ -87,10 +91,7 @@ _NONE: Mapping[str, Mapping[str, str]] = {
         "late": "an answer that comes late is lost",
     },
     "push": {"stale": "it reads nothing: it names what it expects, and the remote compares"},
-    "composed": {
-        name: _ITS_PARTS
-        for name in ("lost-request", "lost-response", "repost", "late", "twice", "error", "stale", "hang", "full")
-    },
+    "composed": dict.fromkeys(_OUTSIDE, _ITS_PARTS),
     "target-read": {
         "crash-after": _CHANGES_NOTHING, "lost-request": _LOCAL_TARGET, "lost-response": _LOCAL_TARGET, "repost": _A_READ,
         "late": _A_READ, "stale": "a local file system is not stale; over git, git.remote_refs has the mode",
@@ -105,10 +106,7 @@ _NONE: Mapping[str, Mapping[str, str]] = {
         "late": "a late switch is that of a process which stood still: the mode pause; over git, git.push has the mode",
         "stale": "it compares under the lock, or the remote does", "hang": "a process that stands still is the mode pause",
     },
-    "show": {
-        name: "it asks nothing of these targets; that of GitHub Pages is in test_github_pages"
-        for name in ("lost-request", "lost-response", "repost", "late", "twice", "error", "stale", "hang", "full")
-    },
+    "show": dict.fromkeys(_OUTSIDE, "it asks nothing of these targets; that of GitHub Pages is in test_github_pages"),
     "probe": {
         "crash-after": _CHANGES_NOTHING, "repost": _A_READ, "late": "an answer past the deadline is none: the mode hang",
         "full": "it writes nothing",
@@ -126,7 +124,7 @@ STORIES: Mapping[str, tuple[str, ...]] = {
     "first": (),
     "recovery": ("target.raise_fence", "alerts.say"),
     "plan": ("requests.open", "git.push"),
-    "launch": ("staging.store", "staging.switch", "requests.open"),
+    "launch": ("staging.look", "staging.store", "staging.switch", "requests.open"),
 }
 """The stories, and of which boundaries a story's cells are ("": all). The others of its boundaries have cells in ``first``."""
 

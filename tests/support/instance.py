@@ -18,7 +18,7 @@ from typing import Any
 from publisher.domain.ledger_events import EventType, NewEvent, encode
 from publisher.sitebuilder.theme import default_theme
 from tests.support.gitrepos import Repository, bare, clone
-from tests.support.warm import Warm, needs_an_interpreter, shared
+from tests.support.warm import Stopped, Warm, needs_an_interpreter, shared
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 INSTANCE_ID = "i-5f0c2b6c9d1e4a7b8c3d2e1f0a9b8c7d"
@@ -136,9 +136,7 @@ class Instance:
             assert done.returncode == check, f"{argv}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 
-    def driven_until_stopped(
-        self, who: str, *argv: str, **driver: str
-    ) -> subprocess.CompletedProcess[str] | Stopped:
+    def driven_until_stopped(self, who: str, *argv: str, **driver: str) -> subprocess.CompletedProcess[str] | Stopped:
         """The same, for a command that may stop itself on the way. Needs the warm process."""
         assert self.warm
         return self.warm.run_until_stopped(argv, self.clone(who).path, self.driver_env(who, driver))

@@ -16,11 +16,38 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from publisher.errors import EXIT_SAFETY
 from tests.support.exercise import MODES, Cell, meaningless
 from tests.support.instance import Instance
 
-CODE = re.compile(r"\[([a-z][a-z0-9-]*)\]")
-MOST_COMMANDS = 4
+CODE = re.compile(r"\[([a-z][a-z0-9-]*)\]\n")
+STAGES = {"planned", "approved", "claimed", "prepared", "built", "deployed", "confirmed", "announced", "canceled"}
+"""Words in brackets that are no code."""
+MOST_COMMANDS = 8
+ENDS = {
+    "remote-unreachable", "push-refused", "record-unknown", "object-missing", "clone-not-written", "disk-trouble", "git-slow",
+    "claim-lost", "claimed-meanwhile", "ledger-moved", "decision-changed", "request-raced", "nothing-to-propose",
+    "switch-unknown", "target-failed", "fence-not-taken", "fence-not-kept", "delivery-unknown", "channel-silent",
+    "public-partial", "public-absent", "public-unknown", "approval-absent", "no-such-plan", "foreign-live", "alert-undelivered",
+}  # fmt: skip
+"""With what a disturbed run may say that it ended."""
+STOPS: Mapping[tuple[str, str], set[str]] = {
+    ("channel.send", "crash-after"): {"announce-unknown"},
+    ("channel.send", "lost-request"): {"announce-unknown", "settled-did-not-happen"},
+    ("channel.send", "lost-response"): {"announce-unknown"},
+    ("channel.send", "hang"): {"channel-silent"},
+    ("channel.send", "full"): {"channel-silent"},
+    ("target.look", "error"): {"target-failed"},
+    ("target.store", "error"): {"target-failed"},
+    ("target.store", "full"): {"target-failed"},
+    ("staging.look", "error"): {"target-failed"},
+    ("staging.store", "error"): {"target-failed"},
+    ("staging.store", "full"): {"target-failed"},
+    ("staging.switch", "full"): {"target-failed"},
+}
+"""By boundary and mode: the codes at which a recovery may stop for a person. All others recover by the next run alone."""
+AFTER_RESTORE = {"foreign-live", "fence-refused", "older-live", "nothing-live"}
+"""The same where the ledger was taken back, at any boundary."""
 
 
 @dataclass
@@ -41,15 +68,16 @@ class Way:
 
 
 def codes_in(done: subprocess.CompletedProcess[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(CODE.findall(done.stdout + done.stderr)))
+    found = CODE.findall(done.stdout + done.stderr)
+    return tuple(dict.fromkeys(code for code in found if code not in STAGES))
 
 
 def require_well_ended(done: subprocess.CompletedProcess[str]) -> None:
     """A disturbed run ends by itself, with a code and a next command, and never as a bug."""
     said = done.stdout + done.stderr
     assert done.returncode in (0, 3, 4, 5, 6, 7), f"{done.returncode}\n{said}"
-    if done.returncode:
-        assert codes_in(done) and "next: " in said, said
+    assert not done.returncode or "next: " in said, said
+    assert set(codes_in(done)) <= ENDS, f"it ended with {codes_in(done)}; a new way to end belongs into ENDS\n{said}"
     assert "Traceback" not in said, said
 
 
@@ -62,20 +90,30 @@ def finish(instance: Instance, way: Way, *, after: float, at: Callable[[float], 
     for number in range(MOST_COMMANDS):
         words = _words(command, happened)
         words += ["--json"] if words[0] == "run" else []
-        instance.fresh_clone(f"next{number}", key_of="reviewer")
+        instance.fresh_clone(f"next{number}", key_of="planner" if words[0] == "run" else "reviewer")
         moment += 60
         done = instance.driven(f"next{number}", *words, now=at(moment))
         if words[0] != "run":
-            assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-            command = "publisher run"
+            command = _after(command, done)
             continue
         if done.returncode == 0:
             return moment
         assert done.returncode in (3, 4, 5, 6, 7), f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         code, command = _stop(json.loads(done.stdout))
-        way.stops.append(code)
-        way.commands.append(command)
+        if not command.startswith("publisher approve"):  # a gate is no stop: the story has it when nothing goes wrong, too
+            way.stops.append(code)
+            way.commands.append(command)
     raise AssertionError(f"it never ended: {way.stops} {way.commands}\n{done.stdout}\n{done.stderr}")
+
+
+def _after(command: str, done: subprocess.CompletedProcess[str]) -> str:
+    """What is next after a person's command: a run, or what a reconcile found to be necessary."""
+    said = done.stdout + done.stderr
+    if command == "publisher reconcile blog" and done.returncode == EXIT_SAFETY and "that the ledger does not record" in said:
+        assert "or --restore" in said
+        return f"{command} --restore"
+    assert done.returncode == 0, f"{command}: {done.returncode}\n{said}"
+    return "publisher run"
 
 
 def _stop(report: Mapping[str, Any]) -> tuple[str, str]:
@@ -85,7 +123,8 @@ def _stop(report: Mapping[str, Any]) -> tuple[str, str]:
         if problem:
             return problem["code"], problem["next"]
     (waiting,) = [plan["next"] for plan in site["plans"] if plan.get("next", {}).get("who") == "person"]
-    return waiting["what"].rpartition(": ")[2], waiting["command"]
+    verb, *words = waiting["command"].removeprefix("publisher ").split()
+    return f"{words[1]}-unknown" if verb == "settle" else waiting["what"].rpartition(": ")[2], waiting["command"]
 
 
 def _words(command: str, happened: bool) -> list[str]:
@@ -95,7 +134,13 @@ def _words(command: str, happened: bool) -> list[str]:
     if not happened:
         text = text.replace("--happened", "--did-not")
     words = [word.replace("REASON", "somebody looked") for word in text.split()]
-    return [*words, "--yes"] if words[0] == "run" and len(words) > 1 else words
+    return [*words, "--yes"] if words[0] in ("run", "approve") and len(words) > 1 else words
+
+
+def require_expected(boundary: str, mode: str, way: Way) -> None:
+    """Every stop on the way is one that this cell may have."""
+    allowed = AFTER_RESTORE if mode == "restore" else STOPS.get((boundary, mode), set())
+    assert set(way.stops) <= allowed, f"stopped at {way.stops}, and may stop at {sorted(allowed)}"
 
 
 # --- the report ---------------------------------------------------------------------------------------------------------------------

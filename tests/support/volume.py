@@ -20,9 +20,24 @@ SLICED: dict[str, tuple[int, int]] = {}
 """By the sweep's name: how many cells this run has, of how many."""
 
 
-def fair_slice(name: str, cells: Sequence[T], most: int, *, stratum: Callable[[T], Hashable] = str) -> list[T]:
-    """At most ``most`` of the cells in their order, but one of every stratum at least; all of them in a release run."""
-    chosen = list(cells) if RELEASE or len(cells) <= most else [cells[place] for place in _chosen(cells, most, stratum)]
+def fair_slice(
+    name: str,
+    cells: Sequence[T],
+    most: int,
+    *,
+    stratum: Callable[[T], Hashable] = str,
+    also: Callable[[T], Hashable] | None = None,
+) -> list[T]:
+    """At most ``most`` of the cells in their order, but one of every stratum at least; all of them in a release run.
+
+    ``also`` divides the cells in another way, and of its strata none is left out either.
+    """
+    places = list(range(len(cells))) if RELEASE or len(cells) <= most else _chosen(cells, most, stratum)
+    if also:
+        seen = {also(cells[place]) for place in places}
+        left = [place for place in range(len(cells)) if also(cells[place]) not in seen]
+        places = sorted([*places, *(left[at] for at in _chosen([cells[place] for place in left], 0, also))])
+    chosen = [cells[place] for place in places]
     SLICED[name] = (len(chosen), len(cells))
     return chosen
 

@@ -3,7 +3,8 @@
     python -m tests.support.warm
 
 It reads one JSON line per command (``argv``, ``cwd``, ``env``, ``out``, ``err``, ``seconds``), runs it in a child of its own, and
-answers with one JSON line: the child's exit status as ``subprocess`` counts it (negative for a signal). Commands are those of
+answers with one JSON line: the child's exit status as ``subprocess`` counts it (negative for a signal), or ``stopped`` with its
+number where it stopped itself. A line ``{"wake": number}`` lets a stopped child go on, to its end. Commands are those of
 ``tests.support.driver`` where ``driven`` is set, else those of ``python -m publisher``.
 """
 
@@ -25,6 +26,8 @@ from pathlib import Path
 from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+KEPT = 20
+"""So many commands' outputs lie side by side, for those that stand still while others run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +42,7 @@ class Stopped:
 
     def wake(self) -> subprocess.CompletedProcess[str]:
         """Lets it go on, to its end."""
-        answer = self.warm._ask({"wake": self.number})
-        return subprocess.CompletedProcess(self.argv, answer["status"], self.out.read_text(), self.err.read_text())
+        return self.warm.wake(self)
 
 
 class Warm:
@@ -61,18 +63,45 @@ class Warm:
     def run(
         self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], seconds: int = 120, *, driven: bool = True
     ) -> subprocess.CompletedProcess[str]:
-        out, err = Path(self._folder.name) / "out", Path(self._folder.name) / "err"
-        asked = {
-            "argv": list(argv), "cwd": str(cwd), "env": dict(env), "out": str(out), "err": str(err), "seconds": seconds,
-            "driven": driven,
-        }  # fmt: skip
-        assert self._process.stdin and self._process.stdout
+        ended = self._begin(argv, cwd, env, seconds, driven=driven)
+        assert isinstance(ended, subprocess.CompletedProcess), "it stopped itself"
+        return ended
+
+    def run_until_stopped(
+        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], seconds: int = 300
+    ) -> subprocess.CompletedProcess[str] | Stopped:
+        """Runs a driven command that may stop itself (SIGSTOP) on the way; then it stands still until it is woken."""
+        return self._begin(argv, cwd, env, seconds, driven=True)
+
+    def _begin(
+        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], seconds: int, *, driven: bool
+    ) -> subprocess.CompletedProcess[str] | Stopped:
         with self._lock:
-            self._process.stdin.write(json.dumps(asked) + "\n")
-            self._process.stdin.flush()
-            answer = self._process.stdout.readline()
-            assert answer, "the warm process is gone"
-            return subprocess.CompletedProcess(list(argv), json.loads(answer)["status"], out.read_text(), err.read_text())
+            self._begun += 1
+            out, err = (Path(self._folder.name) / f"{name}-{self._begun % KEPT}" for name in ("out", "err"))
+            asked = {
+                "argv": list(argv), "cwd": str(cwd), "env": dict(env), "out": str(out), "err": str(err), "seconds": seconds,
+                "driven": driven,
+            }  # fmt: skip
+            answer = self._ask(asked)
+            if "stopped" in answer:
+                return Stopped(warm=self, number=answer["stopped"], argv=list(argv), out=out, err=err)
+            return subprocess.CompletedProcess(list(argv), answer["status"], out.read_text(), err.read_text())
+
+    def wake(self, stopped: Stopped) -> subprocess.CompletedProcess[str]:
+        with self._lock:
+            answer = self._ask({"wake": stopped.number})
+            assert "status" in answer, "it stopped once more"
+            return subprocess.CompletedProcess(stopped.argv, answer["status"], stopped.out.read_text(), stopped.err.read_text())
+
+    def _ask(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        assert answer, "the warm process is gone"
+        found: dict[str, Any] = json.loads(answer)
+        return found
 
     def close(self) -> None:
         assert self._process.stdin and self._process.stdout

@@ -1,0 +1,54 @@
+"""The simulation in quantity: no rule is broken, and what a history is made of is worth the name.
+
+Here a slice; ``make simulate`` plays 100,000 histories on each kind of target, and PUBLISHER_TEST_VOLUME=release as many here.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from publisher.simulation import stage
+from publisher.simulation.volume import UPSETS, Figures, as_data, expected_faults, simulate
+from tests.support.volume import RELEASE, rounds
+
+HISTORIES = rounds(1200, 100_000)
+SEED = "ci"
+
+
+@pytest.fixture(scope="module")
+def figures() -> dict[str, Figures]:
+    return simulate(stage.KINDS, SEED, HISTORIES, jobs=1)
+
+
+@pytest.mark.timeout(7200 if RELEASE else 900)
+@pytest.mark.parametrize("kind", stage.KINDS)
+def test_no_history_breaks_a_rule(figures: dict[str, Figures], kind: str) -> None:
+    found = figures[kind].found
+    assert not found, [f"{item.number} {item.story}: {item.oracle}: {item.says}" for item in found]
+    assert figures[kind].histories == HISTORIES
+
+
+@pytest.mark.parametrize("kind", stage.KINDS)
+def test_the_median_history_is_a_real_one(figures: dict[str, Figures], kind: str) -> None:
+    """At least three actors, two faults that struck, and one publication that was completed."""
+    medians = {name: figures[kind].quartiles(name)[1] for name in ("actors", "faults", "confirmed")}
+    assert medians["actors"] >= 3
+    assert medians["faults"] >= 2
+    assert medians["confirmed"] >= 1
+
+
+def test_every_fault_strikes(figures: dict[str, Figures]) -> None:
+    """Over all kinds of target: a slice is too small for the rarest ones on each kind; a release run asks for them too."""
+    struck = {what for item in figures.values() for what in item.struck} | {
+        what for item in figures.values() for what in UPSETS if item.counts[what]
+    }
+    assert expected_faults(stage.KINDS) - struck == set()
+
+
+def test_most_steps_are_remembered_and_some_are_executed_again(figures: dict[str, Figures]) -> None:
+    for item in figures.values():
+        data = as_data(item)
+        assert data["executed"] < data["steps"]
+        assert data["rechecked"] > 0
+        assert data["crashes"] > 0
+        assert data["takeovers"] > 0
