@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ ENOUGH = 10_000
         "publisher simulate --histories 100000 --seed 7 --jobs 2 --json",
         "publisher simulate --replay 7:4711 --target joined",
         "publisher simulate --replay history.json",
+        "publisher simulate --broken all --histories 2000 --jobs 2",
     ),
 )
 @click.option("--histories", type=click.IntRange(1), default=1000, show_default=True, help="How many on each kind of target.")
@@ -38,19 +39,25 @@ ENOUGH = 10_000
 )
 @click.option("--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes side by side.")
 @click.option("--replay", metavar="SEED:N|FILE", help="Play one history, told move by move.")
+@click.option("--broken", metavar="NAME", help="Break one rule on purpose (or each in turn: all), and see it found.")
 @click.option("--keep", metavar="DIR", type=click.Path(file_okay=False), help="Write histories that went wrong into DIR.")
 @click.pass_obj
-def command(asked: Asked, histories: int, seed: str, kind: str, jobs: int, replay: str | None, keep: str | None) -> int:
+def command(
+    asked: Asked, histories: int, seed: str, kind: str, jobs: int, replay: str | None, broken: str | None, keep: str | None
+) -> int:  # fmt: skip
     """Run the production decision code against a model of the world in which everything goes wrong.
 
     Each history has several runs and people at work on one site, with lost answers, crashes, pauses, stale reads, late switches,
-    edits, clocks that are off and a ledger put back. Ends with 0 when no rule was broken and every kind of fault struck.
+    edits, clocks that are off and a ledger put back. Ends with 0 when no rule was broken and every kind of fault struck; with
+    --broken, when every variant was found on every kind of target on which it shows.
     """
     if replay:
         return _replay(asked, replay, kind)
     from publisher.simulation.volume import simulate
 
     kinds = TARGETS if kind == "all" else (kind,)
+    if broken:
+        return _break(asked, broken, kinds, seed, histories, jobs)
     figures = simulate(kinds, seed, histories, jobs=jobs)
     return _report(asked, figures, seed, Path(keep) if keep else None)
 
@@ -75,6 +82,26 @@ def _report(asked: Asked, figures: Mapping[str, Figures], seed: str, folder: Pat
         _tell_broken(asked, found, folder)
     silent = any(missing[name] for name, item in figures.items() if item.histories >= ENOUGH)
     return EXIT_BUG if broken or silent else EXIT_OK
+
+
+def _break(asked: Asked, name: str, kinds: Sequence[str], seed: str, histories: int, jobs: int) -> int:
+    from publisher.simulation.known_bad import BY_NAME, VARIANTS, detect_all
+
+    if name != "all" and name not in BY_NAME:
+        raise UsageProblem("no-variant", f"no known-bad variant has that name; there are: {', '.join(BY_NAME)}")
+    names = [variant.name for variant in VARIANTS] if name == "all" else [name]
+    seen = detect_all(names, kinds, seed, histories, jobs=jobs)
+    missed = [item for item in seen if not item.found]
+    if asked.as_json:
+        output.say_json({"schema": "publisher.known-bad/1", "seed": seed, "variants": [item.as_data() for item in seen]})
+    else:
+        rows = [
+            (item.variant, item.kind, "-" if item.first is None else item.first, f"{item.rate:.2%}", ", ".join(item.oracles))
+            for item in seen
+        ]
+        output.table(("broken rule", "target", "first found", "rate", "by"), rows)
+        output.say(f"{len(names)} broken rules, {len(seen) - len(missed)} of {len(seen)} found in {histories} histories each")
+    return EXIT_BUG if missed else EXIT_OK
 
 
 def _data(found: Found) -> dict[str, Any]:

@@ -143,8 +143,10 @@ class RunBench:
         sources = [s for s in self.reads.draft_sources(commit, self.site.id) if s.rsplit("/", 1)[-1] not in public]
         found, unreadable = self.reads.drafts(commit, self.site.id, sources)
         for source in unreadable:
-            # Somebody's work in progress: no build can read it either, and once it is readable it is scanned for.
-            self.progress(f"{source} cannot be read and was not scanned for")
+            # Somebody's work in progress: no build can read it either, and once it is readable it is scanned for. Its address is
+            # private where drafts lie elsewhere: this run's log may be public then.
+            named = "a draft" if self.instance.drafts.remote else source
+            self.progress(f"{named} cannot be read and was not scanned for")
         return [draft for draft in found.values() if draft.id not in ours]
 
 

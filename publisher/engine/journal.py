@@ -255,6 +255,14 @@ class Journal:
         self._base = seen
         # What is noted and not pushed yet (a switch that rides with its record) stays noted.
         self._require_reapplicable(before, None)
+        known = before.events.get(decision.plan, ())
+        if chain_of(seen.events.get(decision.plan, ())[: len(known)]) != chain_of(known):
+            # The branch was put back behind this run's records, the intent among them: what follows would rest on nothing.
+            raise StoppedForSafety(
+                "ledger-moved",
+                f"ledger/{decision.plan}.jsonl lost records of this run; it changes nothing more",
+                next="publisher run",
+            )
         plan = seen.plans.get(decision.plan)
         found = plan.found.payload if plan and plan.found else ""
         if found != payload:

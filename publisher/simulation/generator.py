@@ -87,7 +87,7 @@ PROGRAMS = Weighted(
     (1, ("repair",)), (2, "again"), (2, "retry"),
 )  # fmt: skip
 SLOT = Weighted((58, "actor"), (16, "tick"), (8, "edit"), (5, "decide"), (5, "arrive"), (8, "upset"))
-UPSETS = Weighted((4, "rewind"), (1, "lose"), (3, "domain"), (2, "wipe"), (3, "older"), (4, "skew"))
+UPSETS = Weighted((4, "rewind"), (1, "lose"), (3, "domain"), (2, "wipe"), (4, "older"), (4, "skew"))
 NARROW_ACTORS = Weighted((1, 2), (5, 3), (3, 4))
 AFTERWARDS = Weighted((6, "lease"), (3, "on"), (1, "arrive"))
 DECISIONS = Weighted((6, "grant"), (2, "reject"), (1, "drop"))

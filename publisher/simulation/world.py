@@ -154,8 +154,8 @@ class World:
 
     def _take(self, actor: Actor, commit: str, expected: str, updates: tuple[Any, ...]) -> bool:
         """The remote's compare-and-swap: all refs, or none."""
+        self.watcher.same_again(self, actor, commit)
         if self.state == commit:
-            self.watcher.same_again(self, actor, commit)
             return True
         if self.state != expected or any(self.site_tip != old for _, _, old in updates):
             return False

@@ -602,6 +602,17 @@ def _(world: Tampered) -> None:
     world.commit({FILE: chained_again(kept)})
 
 
+@kind(PUBLIC, "a reader is told once more", "announced-twice", f"{FILE}:9:1")
+def _(world: Tampered) -> None:
+    steps = world.steps()
+    mine = {"at": "2026-01-05T00:08:00Z", "claim": 3, "actor": "ci", "commit": "0" * 40, "channel": "mail"}
+    telling = {**mine, "type": "announce-intent", "to": ["p1"]}
+    told = {**mine, "type": "announce-result", "results": {"p1": "sent"}, "codes": {}}
+    step = next(step for step in steps if any(event["type"] == "confirmed" for event in step.events.get(FIRST, [])))
+    step.events[FIRST] += [telling, told, dict(telling)]
+    world.replay(steps)
+
+
 if __name__ == "__main__":
     for item in KINDS.values():
         print(f"| {item.area} | {item.name} | `{item.code}`{f' ({item.reason})' if item.reason else ''} |")

@@ -25,7 +25,8 @@ INPUT, PERSON, LATER, UNKNOWN, SAFETY, USAGE = 3, 4, 5, 6, 7, 2
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """``commits`` is pushed to main, ``writes`` stands in the working tree, ``act`` does anything else. ``where`` is how the place
+    """``commits`` is pushed to main, ``writes`` stands in the working tree, ``act`` does anything else, and may say
+    another command line. ``where`` is how the place
     begins that must be named (``path:line``); "" where a message has none. Without a ``code`` the thing is legal on purpose, and
     ``holds`` says what is true of what came of it."""
 
@@ -37,7 +38,7 @@ class Case:
     where: str = ""
     commits: Puts = field(default_factory=dict, repr=False)
     writes: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    act: Callable[[Ground], None] | None = None
+    act: Callable[[Ground], tuple[str, ...] | None] | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     records: bool = False
     """Whether the stop itself is recorded in the ledger and told to those on call; nothing else may change then."""

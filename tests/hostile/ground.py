@@ -54,9 +54,9 @@ class Ground:
     def state(self) -> dict[str, str]:
         return snapshot(self.folder)
 
-    def commit(self, puts: Mapping[str | bytes, bytes | Entry | None]) -> str:
-        """One commit on top of the harmless state, on the remote's main and known to the clone."""
-        lines = [b"commit refs/heads/main\ncommitter h <h@example.org> 1796000000 +0000\ndata 1\nx\nfrom %s\n" % self.base.encode()]
+    def commit(self, puts: Mapping[str | bytes, bytes | Entry | None], parent: str = "") -> str:
+        """One commit on top of the harmless state (or of ``parent``), on the remote's main and known to the clone."""
+        lines = [b"commit refs/heads/main\ncommitter h <h@example.org> 1796000000 +0000\ndata 1\nx\nfrom %s\n" % (parent or self.base).encode()]
         for path, what in puts.items():
             name = _quoted(path if isinstance(path, bytes) else path.encode("utf-8", "surrogateescape"))
             if what is None:

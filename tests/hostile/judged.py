@@ -22,7 +22,7 @@ def put(ground: Ground, case: Case) -> tuple[str, ...]:
         ground.write(case.writes)
     if case.act:
         ground.spoilt = True
-        case.act(ground)
+        argv = case.act(ground) or argv
     return argv
 
 

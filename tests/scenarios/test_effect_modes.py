@@ -1,10 +1,10 @@
 """The exercise matrix: every boundary of a real run, on every kind of target, in fifteen modes; each cell is finished, once.
 
 What a run meets is written down here, by kind and story, and compared with a real run's trail: a boundary that nobody listed, or
-that has no row in ``exercise.FAMILIES``, fails. The crashes of the effects proper are the kill sweep's, their pauses those of
-test_stale_holder; they are cells of the same matrix all the same.
+that has no row in ``exercise.FAMILIES``, fails. The crashes of the effects proper are cells too; they are the kill sweep's.
 
-    PUBLISHER_RECOVERY_REPORT=recovery.jsonl PUBLISHER_TEST_VOLUME=release python -m pytest tests/scenarios/test_effect_modes.py
+    export PUBLISHER_RECOVERY_REPORT=recovery.jsonl PUBLISHER_TEST_VOLUME=release
+    python -m pytest tests/scenarios/test_effect_modes.py tests/scenarios/test_kill_sweep.py
     python -m tests.support.recovery recovery.jsonl
 """
 
@@ -67,6 +67,8 @@ rm edit-index
 
 DONE = frozenset({"lost-response", "repost", "twice"})
 """Modes in which the thing happened."""
+ALONE = frozenset({"repost", "late", "twice"})
+"""Modes in which a push arrives, whatever was said of it: the run that made it finds that out by itself, and goes on."""
 UNSURE = {("channel.send", mode) for mode in ("lost-request", "lost-response", "repost", "error", "hang", "crash-after")}
 
 
@@ -166,6 +168,8 @@ def disturbed(instance: Instance, cell: Cell, who: str, asked: Mapping[str, str]
         assert done.returncode == -signal.SIGKILL, f"it was not killed: {done.returncode}\n{done.stdout}\n{done.stderr}"
     else:
         require_well_ended(done)
+    if cell.boundary == "git.push" and cell.mode in ALONE:
+        assert done.returncode == 0, f"its own push was taken for another's\n{done.stdout}\n{done.stderr}"
     if cell.mode == "hang":
         assert not hanging(), "a hanging process was left behind"
     return Way(done.returncode, codes_in(done))

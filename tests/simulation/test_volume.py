@@ -8,10 +8,10 @@ from __future__ import annotations
 import pytest
 
 from publisher.simulation import stage
-from publisher.simulation.volume import UPSETS, Figures, as_data, expected_faults, simulate
+from publisher.simulation.volume import Figures, as_data, expected_faults, simulate
 from tests.support.volume import RELEASE, rounds
 
-HISTORIES = rounds(1200, 100_000)
+HISTORIES = rounds(800, 100_000)
 SEED = "ci"
 
 
@@ -38,11 +38,15 @@ def test_the_median_history_is_a_real_one(figures: dict[str, Figures], kind: str
 
 
 def test_every_fault_strikes(figures: dict[str, Figures]) -> None:
-    """Over all kinds of target: a slice is too small for the rarest ones on each kind; a release run asks for them too."""
-    struck = {what for item in figures.values() for what in item.struck} | {
-        what for item in figures.values() for what in UPSETS if item.counts[what]
+    """A slice is too small for the rarest; in a release run, and in ``make simulate``, none may be missing on any kind."""
+    missing = {
+        kind: {what for what in expected_faults([kind]) if not (item.struck[what] or item.counts[what])}
+        for kind, item in figures.items()
     }
-    assert expected_faults(stage.KINDS) - struck == set()
+    if RELEASE:
+        assert not any(missing.values()), missing
+    everywhere = set.intersection(*missing.values())
+    assert len(everywhere) <= len(expected_faults(stage.KINDS)) / 5, everywhere
 
 
 def test_most_steps_are_remembered_and_some_are_executed_again(figures: dict[str, Figures]) -> None:
