@@ -72,7 +72,7 @@ def read_form(text: str) -> dict[str, str]:
     """The form's fields, each one line of text, "" where absent. ``UsageProblem`` names what is wrong, not what was written."""
     try:
         data = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UsageProblem("no-decision", "the form is no JSON object", next="publisher decide --help") from None
     if not isinstance(data, dict) or not data.keys() <= FIELDS:
         raise UsageProblem("bad-form", f"the fields are {', '.join(sorted(FIELDS))}", next="publisher decide --help")

@@ -27,6 +27,9 @@ POLL = 2.0
 LONGEST_WAIT_HOURS = 24
 EXPECT = "expect"
 
+LARGEST_REPORT = 64 * 1024 * 1024
+"""Bytes. What was given as a report may be a device that never ends."""
+
 
 @click.command(
     cls=Verb,
@@ -152,12 +155,14 @@ def _require_expected(wired: Wired, path: Path, sites: tuple[str, ...], name: st
 
 def _expectations(path: Path) -> dict[str, str]:
     try:
-        data = json.loads(path.read_bytes())
+        with path.open("rb") as file:
+            text = file.read(LARGEST_REPORT + 1)
+        data: Any = json.loads(text) if len(text) <= LARGEST_REPORT else None
         reports = data.get("sites", [data])
         return {report["site"]: report[EXPECT] for report in reports}
     except OSError:
         raise UsageProblem("no-report", f"{path} cannot be read", next="publisher preview --json > report.json") from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise UsageProblem(
             "not-a-report", f"{path} is not a preview's report", next="publisher preview --json > report.json"
         ) from None

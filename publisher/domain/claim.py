@@ -87,7 +87,7 @@ def fold_claims(events: Iterable[Event]) -> Standing:
     for event in events:
         try:
             standing = follow(standing, event)
-        except (KeyError, TypeError, ValueError):
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             raise _corrupt(event, "a claim has epoch, fence, nonce, holder, plan and lease in their form") from None
     return standing
 

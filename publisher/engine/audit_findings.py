@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from publisher.domain.tasks import IllegalTransition
 from publisher.errors import ComeBackLater, Refusal
 
-MALFORMED = (KeyError, IndexError, TypeError, ValueError, AttributeError)
+MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What reading a record raises when a field is missing or of another kind: whoever tampers may write anything."""
 
 

@@ -184,7 +184,7 @@ def _well_formed(path: str, line: int) -> Iterator[None]:
     """A record whose chain is right can still be one that publisher never writes: that stops the site, and names the line."""
     try:
         yield
-    except (IllegalTransition, AttributeError, KeyError, TypeError, ValueError):
+    except (IllegalTransition, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         raise StoppedForSafety(
             "ledger-broken", "this record lacks a field, or does not follow from those before it",
             where=f"ledger/{path}.jsonl:{line}:1", next="publisher audit",

@@ -128,7 +128,7 @@ class Round:
         )  # fmt: skip
         try:
             seen.alarms += site_alarms(facts, now)
-        except (KeyError, TypeError, ValueError):
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             raise StoppedForSafety(
                 "ledger-broken", "a record lacks a field, or has a time that is none", where=f"ledger/{view.site.id}:1:1",
                 next="publisher audit",

@@ -10,6 +10,11 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from urllib.parse import parse_qsl, urlsplit
 
+from publisher.errors import ComeBackLater
+
+LAST_YEAR = 9999
+"""After it there is no date to add seconds to."""
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -27,13 +32,16 @@ class Answer:
 def next_page(answer: Answer) -> dict[str, str]:
     """The query of the next page. Its path is not taken: GitHub writes another form of it, and ours is known."""
     found = re.search(r'<([^<>]*)>\s*;\s*rel="next"', answer.headers.get("link", ""))
-    return dict(parse_qsl(urlsplit(found[1]).query)) if found else {}
+    try:
+        return dict(parse_qsl(urlsplit(found[1]).query)) if found else {}
+    except ValueError:  # there is a next page and no way to it: that is no end of the list
+        raise ComeBackLater("host-unreadable", "GitHub's list cannot be read to its end", next="publisher status --fresh") from None
 
 
 def date_of(answer: Answer) -> datetime | None:
     try:
         return parsedate_to_datetime(answer.headers["date"]).astimezone(UTC)
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, OverflowError):
         return None
 
 
@@ -48,7 +56,7 @@ def reset_of(answer: Answer) -> datetime | None:
     """When the host may be asked again, by its own clock."""
     after, reset = answer.headers.get("retry-after", ""), answer.headers.get("x-ratelimit-reset", "")
     date = date_of(answer)
-    if after.isdecimal() and len(after) < 7 and date:
+    if after.isdecimal() and len(after) < 7 and date and date.year < LAST_YEAR:
         return date + timedelta(seconds=int(after))
     if reset.isdecimal() and len(reset) < 12:
         return datetime.fromtimestamp(int(reset), UTC)
@@ -58,7 +66,7 @@ def reset_of(answer: Answer) -> datetime | None:
 def _message(answer: Answer) -> str:
     try:
         data = json.loads(answer.body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     message = data.get("message") if isinstance(data, dict) else None
     return message if isinstance(message, str) else ""
@@ -69,7 +77,7 @@ def words_of(answer: Answer) -> str:
     try:
         errors = json.loads(answer.body)["errors"]
         codes = {error["code"] for error in errors if isinstance(error, dict)}
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         codes = set()
     words = sorted(code for code in codes if isinstance(code, str) and re.fullmatch(r"[a-z_]{1,40}", code))
     return " ".join([str(answer.status), *words])

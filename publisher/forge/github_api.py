@@ -187,7 +187,7 @@ class GithubApi:
     def _data(self, answer: Answer, path: str) -> Any:
         try:
             return {} if answer.status == 204 else json.loads(answer.body)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise self._no_answer(path) from None
 
     def _items(self, answer: Answer, path: str) -> list[Any]:

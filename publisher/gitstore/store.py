@@ -119,14 +119,15 @@ class GitStore:
 
     def _fetched(self, refs: Mapping[str, str], drafts: bool) -> Tips:
         start = refs.get("HEAD") or refs.get("refs/heads/main") or refs.get("refs/heads/master")
-        if not start:
-            raise InputProblem("empty-remote", "the remote has no branch yet", next="git push")
         here = dict(self._git.tracking([f"refs/remotes/{self._remote}/"]))
+        if not start:
+            raise _hidden(bool(here), "") or InputProblem("empty-remote", "the remote has no branch yet", next="git push")
         self._fetch(here, refs, [name for name, oid in refs.items() if oid == start and name != "HEAD"][:1])
         instance = self.instance(start)
         default, state = f"refs/heads/{instance.default_branch}", f"refs/heads/{instance.state_branch}"
         if default not in refs:
-            raise InputProblem(
+            known = f"refs/remotes/{self._remote}/{instance.default_branch}" in here
+            raise _hidden(known, instance.default_branch) or InputProblem(
                 "no-default-branch", f"the remote has no branch {instance.default_branch}", where="publisher.yaml:1:1"
             )
         requests = self._request_branches(instance, refs)
@@ -359,6 +360,14 @@ class GitStore:
         if seen.state != commit:
             raise ComeBackLater("state-branch-raced", "the state branch was created by somebody else", next="publisher status")
         return seen
+
+
+def _hidden(known: bool, branch: str) -> ComeBackLater | None:
+    """A remote that lacks what this clone has seen there gave no usable answer: a proxy's page and a failed replica look like that."""
+    return ComeBackLater(
+        "remote-unreachable", f"the remote repository does not show {branch or 'any branch'}, and did when this clone last looked",
+        next="publisher doctor",
+    ) if known else None  # fmt: skip
 
 
 def _requests(refs: Mapping[str, str], prefix: str) -> dict[int, str]:

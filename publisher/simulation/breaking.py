@@ -6,7 +6,7 @@ broken here must be found by the oracles (``known_bad`` names and counts them).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -17,19 +17,15 @@ from publisher.domain.approval import Approval
 from publisher.domain.article import Release
 from publisher.domain.business_calendar import business_date
 from publisher.domain.controls import Controls
-from publisher.domain.evidence import Report, Verdict
 from publisher.domain.ledger_events import EventType
-from publisher.domain.public_pages import expected_pages
-from publisher.domain.site_content import Content
-from publisher.engine import deciding, journal, notices, reconciling, restoring, running, site_view
+from publisher.engine import deciding, journal, reconciling, restoring, running, site_view
 from publisher.engine.bench import RunBench
 from publisher.engine.site_view import SiteView
 from publisher.errors import OutcomeUnknown
 from publisher.ports import Tips
 from publisher.simulation import doors, stage, world
-from publisher.simulation.builder import ModelBuilder
 from publisher.simulation.reads import ModelForge
-from publisher.workers import announce, build, confirm, deploy, prepare
+from publisher.workers import deploy
 
 FOR_EVER = timedelta(days=3000)
 
@@ -38,18 +34,24 @@ class Patches:
     """Attributes that were changed, and what they were."""
 
     def __init__(self) -> None:
-        self._before: list[tuple[Any, str, Any]] = []
+        self._undo: list[Callable[[], None]] = []
 
     def put(self, owner: Any, name: str, value: Any) -> Any:
         """Puts something in an attribute's place; returns what was there."""
         before = vars(owner)[name]
-        self._before.append((owner, name, before))
+        self._undo.append(lambda: setattr(owner, name, before))
         setattr(owner, name, value)
         return before
 
+    def put_item(self, table: dict[str, Any], name: str, value: Any) -> None:
+        """The same for an entry of a table."""
+        before = table[name]
+        self._undo.append(lambda: table.update({name: before}))
+        table[name] = value
+
     def undo(self) -> None:
-        for owner, name, value in reversed(self._before):
-            setattr(owner, name, value)
+        for undo in reversed(self._undo):
+            undo()
 
 
 @contextmanager
@@ -63,7 +65,7 @@ def broken(breaks: Any) -> Iterator[None]:
         patches.undo()
 
 
-def _nothing(*_: Any, **__: Any) -> None:
+def nothing(*_: Any, **__: Any) -> None:
     return None
 
 
@@ -96,11 +98,11 @@ def no_nonce(patches: Patches) -> None:
         actor.nonces.add("0" * 32)
         return ("nonce", "0" * 32)
 
-    patches.put(world.World, "_nonce", nonce)
+    patches.put_item(world.HANDLERS, "nonce", nonce)
 
 
 def own_claim_not_required(patches: Patches) -> None:
-    patches.put(journal, "require_mine", _nothing)
+    patches.put(journal, "require_mine", nothing)
 
 
 def no_lease_cap(patches: Patches) -> None:
@@ -156,7 +158,7 @@ def no_base(patches: Patches) -> None:
 
 
 def fence_not_raised(patches: Patches) -> None:
-    patches.put(doors.ModelTarget, "raise_fence", _nothing)
+    patches.put(doors.ModelTarget, "raise_fence", nothing)
 
 
 def timeout_taken_for_failure(patches: Patches) -> None:
@@ -203,7 +205,7 @@ def no_intent(patches: Patches) -> None:
 
 
 def late_switch_forgotten(patches: Patches) -> None:
-    patches.put(doors.ModelTarget, "came_to_nothing", lambda self, release, *, record: True)
+    patches.put(doors.ModelTarget, "came_tonothing", lambda self, release, *, record: True)
 
 
 def open_intent_ignored(patches: Patches) -> None:
@@ -239,11 +241,11 @@ def not_before_ignored(patches: Patches) -> None:
 
 
 def time_not_asked_again(patches: Patches) -> None:
-    patches.put(RunBench, "require_in_time", _nothing)
+    patches.put(RunBench, "require_in_time", nothing)
 
 
 def no_second_look(patches: Patches) -> None:
-    patches.put(RunBench, "require_still_allowed", _nothing)
+    patches.put(RunBench, "require_still_allowed", nothing)
 
 
 def approval_is_for_ever(patches: Patches) -> None:
@@ -308,144 +310,3 @@ def date_from_the_clock(patches: Patches) -> None:
 def _is_today(site: SiteView, path: str, now: Any) -> bool:
     plan = site.plans[path].plan
     return plan is not None and plan.day == business_date(now, plan.zone)
-
-
-def late_revision_taken(patches: Patches) -> None:
-    """A revision replaces what is public already, as if nothing of it were."""
-    patches.put(deciding, "is_late_revision", lambda view: False)
-
-    def changed(view: Any, site: Any, now: Any) -> Any:
-        found = plain_changed(view, site, now)
-        return found if found and found.act is deciding.Act.RECORD_REVISED else plain(view, site, now)
-
-    plain_changed = deciding._changed_plan
-    plain = patches.put(deciding, "_public_already", changed)
-
-
-# --- content --------------------------------------------------------------------------------------------------------------------
-
-
-def reads_head(patches: Patches) -> None:
-    """The newest draft instead of the one that was approved."""
-
-    def draft(bench: Any, planned: Any) -> Any:
-        return bench.reads.draft(bench.tips.drafts, planned.source)
-
-    patches.put(prepare, "_approved_draft", draft)
-
-
-def selects_again(patches: Patches) -> None:
-    """A run that goes on with another's work fills the plan from the queue once more."""
-
-    def draft(bench: Any, planned: Any) -> Any:
-        found = plain(bench, planned)
-        other = bench.reads.draft(bench.tips.drafts, stage.source_of(8))
-        return replace(found, body=other.body, files=other.files) if bench.fence.number > 1 else found
-
-    plain = patches.put(prepare, "_approved_draft", draft)
-    patches.put(build, "_scan", _nothing)
-
-
-def builds_everything(patches: Patches) -> None:
-    """The folder's listing decides what is published, not the record."""
-
-    def pages(self: Any, request: Any, listed: Any) -> Any:
-        made = plain(self, request, listed)
-        extra = stage.draft_of(8, 0).files["index.md"]
-        name, files = self._contents.publish_files(
-            {**{path: self._contents.bodies[found] for path, found in made.files.items()}, "text-8/index.html": extra}
-        )
-        return Release(id=name, files=files, root="")
-
-    plain = patches.put(ModelBuilder, "_release", pages)
-    patches.put(build, "_scan", _nothing)
-
-
-def forgets_the_archive(patches: Patches) -> None:
-    """Each release holds its own date's articles only."""
-
-    def after(content: Content, prepared: Any) -> Content:
-        made: Content = plain(replace(content, texts={}), prepared)
-        return made
-
-    plain = patches.put(build, "after", after)
-    patches.put(build, "_check_removals", _nothing)
-
-
-def no_leak_scan(patches: Patches) -> None:
-    """A title rides with a record, and nothing looks at what is pushed."""
-
-    def note(self: Any, kind: EventType, **fields: Any) -> None:
-        if kind is EventType.PREPARED:
-            fields = {**fields, "title": self.reads.draft(self.tips.drafts, stage.source_of(8)).title.reveal()}
-        plain(self, kind, **fields)
-
-    plain = patches.put(RunBench, "note", note)
-    patches.put(build, "_scan", _nothing)
-
-
-# --- confirmation and people ----------------------------------------------------------------------------------------------------
-
-
-def home_page_only(patches: Patches) -> None:
-    def pages(*arguments: Any) -> Any:
-        return tuple(page for page in expected_pages(*arguments) if page.url.rstrip("/") == stage.SITE.url)
-
-    patches.put(confirm, "expected_pages", pages)
-    patches.put(reconciling, "expected_pages", pages)
-
-
-def any_answer_confirms(patches: Patches) -> None:
-    def judged(pages: Sequence[Any], seen: Mapping[str, Any]) -> Report:
-        found: Report = plain(pages, seen)
-        good = any(item.status == 200 for item in seen.values())
-        return replace(found, verdict=Verdict.CONFIRMED) if good else found
-
-    plain = patches.put(confirm, "judge", judged)
-    patches.put(reconciling, "judge", judged)
-
-
-def unknown_taken_for_unsent(patches: Patches) -> None:
-    def close(self: Any, decision: Any) -> None:
-        history = self._journal.view.plans[decision.plan].history
-        for name, recipients in history.telling.items():
-            results = dict.fromkeys(recipients, "refused")
-            fields = {"channel": name, "results": results, "codes": dict.fromkeys(results, "interrupted")}
-            self._journal.note(decision.plan, EventType.ANNOUNCE_RESULT, fields)
-
-    patches.put(running.SiteRun, "_close_telling", close)
-
-
-def unknown_sent_again(patches: Patches) -> None:
-    patches.put(doors.ModelChannel, "idempotent", True)
-
-
-def announces_without_intent(patches: Patches) -> None:
-    def tell(bench: Any, name: str, channel: Any, group: Sequence[str]) -> None:
-        results = {}
-        for address in group:
-            pseudonym = channel.pseudonym(address)
-            results[pseudonym] = channel.send(announce._message(bench, name, address, pseudonym)).outcome
-        bench.note(EventType.ANNOUNCE_RESULT, channel=name, results=results, codes={})
-        bench.commit("announced", fact=True)
-
-    patches.put(announce, "_tell_group", tell)
-
-
-def says_it_every_time(patches: Patches) -> None:
-    def speak(doors: Any, run: Any, outcome: Any) -> None:
-        for decision in deciding.decisions(run.view, doors.clock.now()):
-            view = run.view.plans[decision.plan]
-            notice, text = notices._news(view, decision, outcome.plans.get(decision.plan), doors.clock.now())
-            if notice:
-                doors.alerts.say(f"{decision.plan}/{notice}", text)
-                run.note(decision.plan, EventType.NOTICED, {"notice": notice})
-
-    patches.put(running, "speak", speak)
-
-
-def notice_quotes_the_text(patches: Patches) -> None:
-    def text(*arguments: Any, **named: Any) -> str:
-        return f"{plain(*arguments, **named)} {stage.draft_of(1, 0).title.reveal()}"
-
-    plain = patches.put(notices, "stopped", text)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from publisher.simulation import breaking
+from publisher.simulation import breaking, breaking_content
 from publisher.simulation.breaking import Patches, broken
 from publisher.simulation.remembering import remembered
 from publisher.simulation.stage import KINDS
@@ -64,25 +64,24 @@ VARIANTS: tuple[Variant, ...] = (
     _variant(breaking.no_expiry, "an approval never closes"),
     _variant(breaking.not_before_ignored, "an approval is usable from its merge on"),
     _variant(breaking.time_not_asked_again, "the approval's window is looked at once, before a long build"),
-    _variant(breaking.no_second_look, "nobody looks at the default branch again before the switch"),
+    _variant(breaking.no_second_look, "nobody looks at the default branch again before the switch", APART),
     _variant(breaking.approval_is_for_ever, "a dismissed review and a reverted plan keep their approval"),
     _variant(breaking.approval_of_the_path, "an approval counts for the file, whatever it holds"),
     _variant(breaking.unreviewed_push_counts, "what stands on the default branch is approved"),
     _variant(breaking.pause_ignored, "a pause is recorded and not obeyed"),
     _variant(breaking.date_from_the_clock, "the date that is worked on comes from the clock"),
-    _variant(breaking.late_revision_taken, "a revision replaces what is public"),
-    _variant(breaking.reads_head, "texts are read from the newest commit"),
-    _variant(breaking.selects_again, "a run that takes over fills a gap with another article"),
-    _variant(breaking.builds_everything, "a release holds what lies in the folder"),
-    _variant(breaking.forgets_the_archive, "a release holds its own date only"),
-    _variant(breaking.no_leak_scan, "a record quotes a draft, and nothing looks"),
-    _variant(breaking.home_page_only, "the home page stands for all pages"),
-    _variant(breaking.any_answer_confirms, "any page that answers confirms"),
-    _variant(breaking.unknown_taken_for_unsent, "messages of a run that died are recorded as not sent"),
-    _variant(breaking.unknown_sent_again, "messages of a run that died are sent again"),
-    _variant(breaking.announces_without_intent, "messages are recorded only after they went out"),
-    _variant(breaking.says_it_every_time, "people on call are told again at every run"),
-    _variant(breaking.notice_quotes_the_text, "a notice quotes a draft's title"),
+    _variant(breaking_content.reads_head, "texts are read from the newest commit"),
+    _variant(breaking_content.selects_again, "a run that takes over fills a gap with another article"),
+    _variant(breaking_content.builds_everything, "a release holds what lies in the folder"),
+    _variant(breaking_content.forgets_the_archive, "a release holds its own date only"),
+    _variant(breaking_content.no_leak_scan, "a record quotes a draft, and nothing looks"),
+    _variant(breaking_content.home_page_only, "the home page stands for all pages"),
+    _variant(breaking_content.any_answer_confirms, "any page that answers confirms"),
+    _variant(breaking_content.unknown_taken_for_unsent, "messages of a run that died are recorded as not sent"),
+    _variant(breaking_content.unknown_sent_again, "messages of a run that died are sent again"),
+    _variant(breaking_content.announces_without_intent, "messages are recorded only after they went out"),
+    _variant(breaking_content.says_it_every_time, "people on call are told again at every run"),
+    _variant(breaking_content.notice_quotes_the_text, "a notice quotes a draft's title"),
 )
 BY_NAME = {variant.name: variant for variant in VARIANTS}
 

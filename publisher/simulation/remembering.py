@@ -16,6 +16,17 @@ from publisher.engine import people, repairing, restoring, running, site_view
 MOST = 20_000
 """Views kept at most: then they are forgotten all at once."""
 LOADERS = (running, people, repairing, restoring)
+_ASIDE = [False]
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """Nothing is remembered or taken from memory, until the block ends."""
+    before, _ASIDE[0] = _ASIDE[0], True
+    try:
+        yield
+    finally:
+        _ASIDE[0] = before
 
 
 @contextmanager
@@ -26,6 +37,8 @@ def remembered() -> Iterator[Callable[[], None]]:
     load, fold = site_view.load, site_view._history
 
     def loaded(reads: Any, forge: Any, tips: Any, site_id: str, *, judge: bool = True) -> Any:
+        if _ASIDE[0]:
+            return load(reads, forge, tips, site_id, judge=judge)
         key = (tips.default, tips.state, tuple(tips.requests.items()), judge)
         if key not in views:
             if len(views) > MOST:
@@ -34,6 +47,8 @@ def remembered() -> Iterator[Callable[[], None]]:
         return views[key]
 
     def folded(path: str, events: Any) -> Any:
+        if _ASIDE[0]:
+            return fold(path, events)
         key = (path, chain_of(events))
         if key not in folds:
             if len(folds) > MOST:

@@ -22,7 +22,7 @@ from publisher.simulation.history import History, Move
 from publisher.simulation.memo import Memo
 from publisher.simulation.oracles import Oracles, Violation
 from publisher.simulation.people import Ending
-from publisher.simulation.remembering import remembered
+from publisher.simulation.remembering import aside, remembered
 from publisher.simulation.world import CRASHES, ONLY_UNCONDITIONAL, TROUBLES
 
 SPREADS = ("actors", "faults", "confirmed")
@@ -105,8 +105,9 @@ class Runner:
         history = History(self.memo, self.oracles, self.kind, ORDER[number % len(ORDER)])
         found = self._judged(history, lambda: play(history, random), seed, number)
         if number % RECHECK_EVERY == 0:
-            for actor in history.actors:
-                actor.player.recheck()
+            with aside():
+                for actor in history.actors:
+                    actor.player.recheck()
         return found
 
     def replay(self, story: str, moves: Sequence[Move]) -> Found | None:

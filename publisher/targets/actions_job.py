@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -95,7 +96,7 @@ def _asked(url: str, bearer: str) -> str:
     try:
         with opener.open(request, timeout=SECONDS) as answer:
             value = json.loads(answer.read(LARGEST_TOKEN))["value"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, HTTPException, ValueError, KeyError, TypeError, RecursionError):
         return ""  # their text may hold the token
     return value if isinstance(value, str) else ""
 

@@ -81,5 +81,5 @@ def _named(holder: bytes) -> str:
     try:
         data = json.loads(holder)
         return f"process {int(data['pid'])} on {ascii(str(data['host']))[1:-1]} since {ascii(str(data['since']))[1:-1]}"
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return "another process that has just taken it"

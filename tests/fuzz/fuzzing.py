@@ -24,7 +24,7 @@ BATCH = 200
 
 
 def failure(parser: Parser, data: bytes) -> str:
-    """"" when the parser takes the input or refuses it as it may; else what happened instead."""
+    """ "" when the parser takes the input or refuses it as it may; else what happened instead."""
     start = time.process_time()
     try:
         parser.parse(data)

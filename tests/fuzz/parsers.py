@@ -129,7 +129,7 @@ class _Folder:
         return {oid: len(self._data) for oid in oids}
 
     def blobs(self, oids: Sequence[str]) -> dict[str, bytes]:
-        return {oid: self._data for oid in oids}
+        return dict.fromkeys(oids, self._data)
 
 
 def _draft(data: bytes) -> None:
@@ -190,8 +190,17 @@ def _folder(data: bytes) -> None:
 
 def _facts(data: bytes) -> None:
     kind, _, body = data.partition(b"\n")
-    answer = github_answers.Answer(status=422, headers={"link": body.decode("latin-1"), "date": body.decode("latin-1")}, body=body.decode("utf-8", "replace"))
-    github_answers.words_of(answer), github_answers.next_page(answer), github_answers.reset_of(answer), github_answers.is_rate_limit(answer)
+    answer = github_answers.Answer(
+        status=422,
+        headers={"link": body.decode("latin-1"), "date": body.decode("latin-1")},
+        body=body.decode("utf-8", "replace"),
+    )
+    (
+        github_answers.words_of(answer),
+        github_answers.next_page(answer),
+        github_answers.reset_of(answer),
+        github_answers.is_rate_limit(answer),
+    )
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
@@ -205,7 +214,12 @@ def _headers(data: bytes) -> None:
     text = data.decode("latin-1")
     names = ("link", "date", "retry-after", "x-ratelimit-reset", "x-ratelimit-remaining")
     answer = github_answers.Answer(status=403, headers=dict(zip(names, text.split("\n"), strict=False)), body=text)
-    github_answers.next_page(answer), github_answers.date_of(answer), github_answers.reset_of(answer), github_answers.is_rate_limit(answer)
+    (
+        github_answers.next_page(answer),
+        github_answers.date_of(answer),
+        github_answers.reset_of(answer),
+        github_answers.is_rate_limit(answer),
+    )
     assert re.fullmatch(r"403(?: [a-z_]{1,40})*", github_answers.words_of(answer))
     parse_http_date(text, NOW)
     github_facts.payloads_in(text)
@@ -233,7 +247,11 @@ def _address(data: bytes) -> None:
     text = data.decode("utf-8", "surrogateescape")
     origin = Origin.of(text)
     if origin:
-        assert re.fullmatch(r"[a-z0-9_.:-]+", origin.host) and 0 < origin.port < 65536 and "@" not in text.partition("//")[2].partition("/")[0]
+        assert (
+            re.fullmatch(r"[a-z0-9_.:-]+", origin.host)
+            and 0 < origin.port < 65536
+            and "@" not in text.partition("//")[2].partition("/")[0]
+        )
     if check_site_url(text):
         assert Origin.of(text), "what is a site's address can be asked"
     local_config.is_loopback(text)
@@ -285,7 +303,13 @@ def _form(data: bytes) -> None:
 
 def _calendar(data: bytes) -> None:
     text = data.decode("utf-8", "surrogateescape")
-    for parse in (business_calendar.parse_date, business_calendar.parse_instant, business_calendar.parse_zone, business_calendar.parse_duration, business_calendar.parse_clock_time):
+    for parse in (
+        business_calendar.parse_date,
+        business_calendar.parse_instant,
+        business_calendar.parse_zone,
+        business_calendar.parse_duration,
+        business_calendar.parse_clock_time,
+    ):
         try:
             parse(text)
         except ValueError:
@@ -305,16 +329,44 @@ def _words(data: bytes) -> None:
 
 
 _PARSERS: Mapping[str, Callable[[bytes], object]] = {
-    "yaml": _yaml, "instance": _hashed(instance_files.instance_of, "publisher.yaml"), "approval": _hashed(instance_files.rules_of, "approval.yaml"),
-    "policy": _hashed(instance_files.policy_of, "plans/blog/policy.yaml"), "queue": _queue, "plan": _plan,
-    "gate": _hashed(instance_files.gate_of_file, "plans/blog/gates/plan-0123456789ab-1.yaml"), "ledger": _ledger, "fold": _fold, "draft": _draft,
-    "markdown": _markdown, "public-form": _public_form, "png": _image("a.png"), "jpg": _image("a.jpg"), "svg": _image("a.svg"), "statement": _statement,
-    "armored": _armored, "commit": _signed_commit, "folder": _folder, "facts": _facts, "headers": _headers, "workflow": _workflow, "cron": _cron,
-    "address": _address, "scan": _scan, "request-text": _request_text, "addresses": _addresses, "manifest": _manifest, "claim": _claim, "settings": _settings,
-    "form": _form, "calendar": _calendar, "template": _template, "words": _words,
-}  # fmt: skip
+    "yaml": _yaml,
+    "instance": _hashed(instance_files.instance_of, "publisher.yaml"),
+    "approval": _hashed(instance_files.rules_of, "approval.yaml"),
+    "policy": _hashed(instance_files.policy_of, "plans/blog/policy.yaml"),
+    "queue": _queue,
+    "plan": _plan,
+    "gate": _hashed(instance_files.gate_of_file, "plans/blog/gates/plan-0123456789ab-1.yaml"),
+    "ledger": _ledger,
+    "fold": _fold,
+    "draft": _draft,
+    "markdown": _markdown,
+    "public-form": _public_form,
+    "png": _image("a.png"),
+    "jpg": _image("a.jpg"),
+    "svg": _image("a.svg"),
+    "statement": _statement,
+    "armored": _armored,
+    "commit": _signed_commit,
+    "folder": _folder,
+    "facts": _facts,
+    "headers": _headers,
+    "workflow": _workflow,
+    "cron": _cron,
+    "address": _address,
+    "scan": _scan,
+    "request-text": _request_text,
+    "addresses": _addresses,
+    "manifest": _manifest,
+    "claim": _claim,
+    "settings": _settings,
+    "form": _form,
+    "calendar": _calendar,
+    "template": _template,
+    "words": _words,
+}
 ALSO: Mapping[str, tuple[type[Exception], ...]] = {"armored": (ValueError,), "folder": (ValueError,)}
 """What else is refused by an exception of Python's own, which its one caller expects."""
 PARSERS: Mapping[str, Parser] = {
-    name: Parser(name=name, parse=parse, seeds=SEEDS[name], refuses=(*REFUSALS, *ALSO.get(name, ()))) for name, parse in _PARSERS.items()
+    name: Parser(name=name, parse=parse, seeds=SEEDS[name], refuses=(*REFUSALS, *ALSO.get(name, ())))
+    for name, parse in _PARSERS.items()
 }

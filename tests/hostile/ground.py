@@ -51,12 +51,20 @@ class Ground:
         environment_of = {**self.instance.driver_env(WHO, {"now": now}), **(env or {})}
         return self.measured.run(argv, self.clone.path, environment_of)
 
+    def texts(self) -> dict[str, bytes]:
+        """The harmless files by path."""
+        rows = [line.split("\t") for line in _git(self.clone.path, "ls-tree", "-r", self.base).decode().splitlines()]
+        return {path: _git(self.clone.path, "cat-file", "blob", head.split(" ")[2]) for head, path in rows}
+
     def state(self) -> dict[str, str]:
         return snapshot(self.folder)
 
     def commit(self, puts: Mapping[str | bytes, bytes | Entry | None], parent: str = "") -> str:
         """One commit on top of the harmless state (or of ``parent``), on the remote's main and known to the clone."""
-        lines = [b"commit refs/heads/main\ncommitter h <h@example.org> 1796000000 +0000\ndata 1\nx\nfrom %s\n" % (parent or self.base).encode()]
+        lines = [
+            b"commit refs/heads/main\ncommitter h <h@example.org> 1796000000 +0000\ndata 1\nx\nfrom %s\n"
+            % (parent or self.base).encode()
+        ]
         for path, what in puts.items():
             name = _quoted(path if isinstance(path, bytes) else path.encode("utf-8", "surrogateescape"))
             if what is None:

@@ -1,6 +1,6 @@
 """Commands as ``tests.support.warm`` runs them, and what each cost: seconds of processor time, and the most memory at once.
 
-    python -m tests.hostile.measured
+python -m tests.hostile.measured
 """
 
 from __future__ import annotations
@@ -28,15 +28,18 @@ class Done:
     rss: float
 
     @property
-    def said(self) -> tuple[int, str, str]:
-        return self.code, self.out, self.err
+    def said(self) -> tuple[int, str, list[str]]:
+        """What must be the same whenever it is asked: progress, and how long ago something was, are not."""
+        return self.code, self.out, [line for line in self.err.splitlines() if line.endswith("]")]
 
 
 class Measured:
     """Owns the warm process."""
 
     def __init__(self) -> None:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PUBLISHER_", "DRIVER_"))}
+        environment = {
+            name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PUBLISHER_", "DRIVER_"))
+        }
         self._folder = tempfile.TemporaryDirectory(prefix="publisher-measured-")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.hostile.measured"], cwd=warm.REPOSITORY, env=environment, stdin=subprocess.PIPE,

@@ -84,10 +84,17 @@ FILES: dict[str, tuple[str, ...]] = {
 GATE = b"plan: blog/daily/2026/2026-03-02\n"
 # A draft's front matter is cut out of lines first, and its bytes are read as text before.
 IN_A_DRAFT = {
-    "directive": "yaml-syntax", "tag directive": "yaml-syntax", "utf-16": "draft-not-utf8", "byte-order mark": "draft-characters",
-    "carriage return": "draft-line-ends", "not utf-8": "draft-not-utf8", "overlong utf-8": "draft-not-utf8", "nul": "draft-characters",
-    "escape sequence": "draft-characters", "next line": "draft-characters",
-}  # fmt: skip
+    "directive": "yaml-syntax",
+    "tag directive": "yaml-syntax",
+    "utf-16": "draft-not-utf8",
+    "byte-order mark": "draft-characters",
+    "carriage return": "draft-line-ends",
+    "not utf-8": "draft-not-utf8",
+    "overlong utf-8": "draft-not-utf8",
+    "nul": "draft-characters",
+    "escape sequence": "draft-characters",
+    "next line": "draft-characters",
+}
 
 
 def cases(texts: dict[str, bytes]) -> list[Case]:
@@ -110,8 +117,13 @@ def cases(texts: dict[str, bytes]) -> list[Case]:
                 line = changed.count(b"\n")
             where = f"{path}:{line}" if last else path
             made.append(
-                Case(kind="yaml", name=f"{name} in {path.rpartition('/')[2]}", argv=argv, code=code, where=where, commits={path: changed})
+                Case(
+                    kind="yaml",
+                    name=f"{name} in {path.rpartition('/')[2]}",
+                    argv=argv,
+                    code=code,
+                    where=where,
+                    commits={path: changed},
+                )
             )
     return made
-
-

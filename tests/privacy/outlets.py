@@ -54,6 +54,7 @@ class Watch:
     commands: list[str] = field(default_factory=list)
     _known: dict[Path, set[str]] = field(default_factory=dict)
     _seen: set[tuple[str, bytes]] = field(default_factory=set)
+    _lines: set[tuple[str, bytes]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         for name in ("tmp", "bin", "out"):
@@ -125,9 +126,9 @@ class Watch:
                 path.unlink()
 
     def _is_new(self, outlet: str, line: bytes) -> bool:
-        if (outlet, line) in self._seen:
+        if (outlet, line) in self._lines:
             return False
-        self._seen.add((outlet, line))
+        self._lines.add((outlet, line))
         return True
 
     def collect(self, clones: Iterable[str] = ()) -> None:
@@ -167,10 +168,13 @@ class Watch:
             place = folder / ".git" / name
             for path, data in files_below(place) if place.is_dir() else [("", place.read_bytes())] if place.exists() else []:
                 self.add("clone", f"{who}: {name}/{path}", data)
-        untracked = subprocess.run(
-            ["git", "ls-files", "--others"], cwd=folder, capture_output=True, check=True
-        ).stdout.decode()
+        untracked = subprocess.run(["git", "ls-files", "--others"], cwd=folder, capture_output=True, check=True).stdout.decode()
         self.add("clone", f"{who}: files beside the tracked ones", untracked.encode())
+
+    def forget(self) -> None:
+        """Begins anew."""
+        for seen in (self.pieces, self._seen, self._lines):
+            seen.clear()
 
     # --- judging ------------------------------------------------------------------------------------------------------------
 

@@ -67,7 +67,10 @@ code = "{MARK} in code"
 
 [^1]: {MARK} in a footnote.
 """
-    return {f"{folder}/index.md": text.encode(), **{f"{folder}/{file}": data for file, data in private_pictures(pictures).items()}}
+    return {
+        f"{folder}/index.md": text.encode(),
+        **{f"{folder}/{file}": data for file, data in private_pictures(pictures).items()},
+    }
 
 
 def private_pictures(word: str = WORD) -> dict[str, bytes]:
@@ -177,7 +180,7 @@ PICTURES: Mapping[str, Callable[[], bytes]] = {
 }
 
 
-def encodings(text: str = MARK) -> dict[str, bytes]:
+def encodings(text: str = f"{MARK} as the title of queued") -> dict[str, bytes]:
     """``text`` in every encoding, by name: what is planted."""
     made = {**PATTERNS, **VIEWED, **PACKED, **DIGESTS}
     return {name: make(text) for name, make in made.items()} | {name: make() for name, make in PICTURES.items()}

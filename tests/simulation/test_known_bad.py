@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from publisher.domain import claim
-from publisher.simulation import breaking, known_bad
+from publisher.simulation import breaking, breaking_content, known_bad
 from publisher.simulation.breaking import Patches, broken
 from publisher.simulation.known_bad import BY_NAME, VARIANTS, detect
 from tests.support.command_line import publisher
@@ -25,9 +25,15 @@ def test_a_broken_rule_is_found(variant: known_bad.Variant) -> None:
 
 
 def test_there_are_enough_of_them_and_each_says_what_it_breaks() -> None:
-    own = {name for name, value in vars(breaking).items() if getattr(value, "__module__", "") == breaking.__name__}
+    modules = (breaking, breaking_content)
+    own = {
+        name
+        for module in modules
+        for name, value in vars(module).items()
+        if getattr(value, "__module__", "") == module.__name__
+    }
     functions = {name.replace("_", "-") for name in own}
-    helpers = {"Patches", "broken", "-nothing", "-is-today"}
+    helpers = {"Patches", "broken", "nothing", "-is-today"}
     assert set(BY_NAME) == functions - helpers
     assert len(VARIANTS) >= 25
     assert all(variant.says and variant.kinds for variant in VARIANTS)

@@ -19,6 +19,7 @@ from typing import Any
 from tests.support.git_http import Answer, Asked, Exchange, GitHost, Lie
 
 PACKET = {"Content-Type": "application/x-git-receive-pack-result", "Cache-Control": "no-cache"}
+REFS = {"Content-Type": "application/x-git-upload-pack-result"}
 WEB_PAGE = (b"<html><body>It works!</body></html>", {"Content-Type": "text/html"})
 
 
@@ -220,7 +221,7 @@ LIES: Mapping[str, About] = {
     "a web page after": About(verb="push", truth="done", tell=status(200, *WEB_PAGE, after=True)),
     "nothing after": About(verb="push", truth="done", tell=status(200, b"", PACKET, after=True)),
     "cut short after": About(verb="push", truth="done", tell=cut(0.5, honest_length=False)),
-    "half a report after": About(verb="push", truth="done", tell=cut(0.5, honest_length=True)),
+    "half a report after": About(verb="push", truth="done", tell=cut(0.5, honest_length=True), seconds=True),  # git waits for the rest
     "a false refusal": About(verb="push", truth="done", tell=reported(b"cannot lock ref", after=True)),
     "dripping after": About(verb="push", truth="done", tell=dripping(pause=0.02)),
     "silence after": About(verb="push", truth="done", tell=silent(after=True), seconds=True),
@@ -251,7 +252,7 @@ LIES: Mapping[str, About] = {
     "502 for the refs": About(verb="list", truth="once", tell=status(502)),
     "refs cut short": About(verb="list", truth="once", tell=cut(0.5, honest_length=False)),
     "half of the refs": About(verb="list", truth="once", tell=cut(0.5, honest_length=True)),
-    "no refs at all": About(verb="list", truth="once", tell=status(200, b"0000", {"Content-Type": "application/x-git-upload-pack-result"})),
+    "no refs at all": About(verb="list", truth="once", tell=status(200, b"0000", REFS)),
     "a web page for a greeting": About(verb="hello", truth="once", tell=status(200, *WEB_PAGE)),
     "401 for a greeting": About(verb="hello", truth="once", tell=status(401, b"", CHALLENGE)),
     "a redirected greeting": About(verb="hello", truth="done", tell=moved()),

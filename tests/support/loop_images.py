@@ -109,7 +109,9 @@ class Image:
     def unmount(self, *, forget: bool = True) -> None:
         for place in [*reversed(self.shown), self.disk]:
             for _ in range(100):
-                done = subprocess.run(["umount", str(place)], capture_output=True, env={**os.environ, "PATH": SBIN, "LC_ALL": "C"})
+                done = subprocess.run(
+                    ["umount", str(place)], capture_output=True, env={**os.environ, "PATH": SBIN, "LC_ALL": "C"}
+                )
                 if done.returncode == 0 or not os.path.ismount(place):
                     break
                 time.sleep(0.05)  # somebody who is being ended still has a file open

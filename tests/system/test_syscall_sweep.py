@@ -17,7 +17,6 @@ import signal
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import astuple
-from pathlib import Path
 
 import pytest
 
@@ -39,7 +38,7 @@ HttpStages = Callable[[str], HttpStage]
 NEEDS_ROOM = ("write", "pwrite64", "openat", "mkdir", "mkdirat", "link", "linkat", "symlink", "symlinkat", "rename", "renameat")
 BREAKS = ("rename", "link", "fsync")
 """Where a git dies together with its run, as on a machine that dies; elsewhere that is the same as one of the two alone."""
-WHOLE = {"run": 34, "git": 20}
+WHOLE = {"run": 6, "git": 8}
 """So many cells a test run has of each, at the least one of each stratum."""
 
 
@@ -89,7 +88,13 @@ def test_the_places_are_where_they_should_be(every_place: list[Place]) -> None:
     abouts = {place.about.split("/")[0] for place in every_place}
     assert {"ci", "scratch", "public", "post.jsonl"} <= abouts
     assert {"rename", "link", "unlink", "mkdir", "write", "fsync", "openat", "symlink"} <= {p.call for p in every_place}
-    assert {place.verb for place in every_place if place.git} == {"fetch", "push", "unpack-objects", "commit-tree", "hash-object"}
+    assert {place.verb for place in every_place if place.git} == {
+        "fetch",
+        "push",
+        "unpack-objects",
+        "commit-tree",
+        "hash-object",
+    }
     assert len(every_place) >= 600
 
 
@@ -174,7 +179,9 @@ def nothing_torn(way: HttpStage) -> None:
 def world_of(instance: Instance) -> str:
     """Everything that a fresh clone can meet: the ledger's story, the target's files, the messages. Random names taken out."""
     story = {name: [event["type"] for event in events] for name, events in sorted(all_events(instance).items())}
-    target = sorted(re.sub(r"[0-9a-f]{12,}|-\d+", "#", str(path.relative_to(instance.folder))) for path in instance.public.rglob("*"))
+    target = sorted(
+        re.sub(r"[0-9a-f]{12,}|-\d+", "#", str(path.relative_to(instance.folder))) for path in instance.public.rglob("*")
+    )
     post = instance.folder / "post.jsonl"
     return json.dumps([story, target, post.read_bytes().count(b"\n") if post.exists() else -1, len(instance.alerts)])
 
