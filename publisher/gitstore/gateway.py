@@ -405,6 +405,7 @@ class Git:
         if any(url.lower().startswith("https://") for url in urls):
             config = self._user_settings(r"^credential\.")
         config = (*config, *local_config.token_header(urls, os.environ))
+        config = (*config, *local_config.no_redirects(urls, (*self._settings, *config)))
         if any(url.lower().startswith("http://") for url in urls):
             env["GIT_ALLOW_PROTOCOL"] = local_config.FIXED_ENVIRONMENT["GIT_ALLOW_PROTOCOL"] + ":http"
         return self._run(verb, *arguments, env=env, config=config)

@@ -7,6 +7,7 @@ Rules:
 * a local setting that executes something is overridden (``OVERRIDES``, which beat the files), and so is harmless;
 * a local setting that redirects and cannot be overridden is refused by name (``find_refused``);
 * ``http.<url>.extraheader`` works: CI checkouts keep their token there, some of them in a file that ``includeIf`` names;
+* a talk that carries such a header follows no redirect: git repeats it to whatever host it is sent on to [tried];
 * of the caller's ``GIT_*`` variables only the ``KEPT`` stay, and no variable that holds a private key does. ``core.sshCommand`` is
   not used; ``GIT_SSH_COMMAND`` is, except with a remote that has a key of its own (``deploy_keys``).
 """
@@ -112,6 +113,13 @@ def token_header(urls: Iterable[str], environ: Mapping[str, str]) -> Settings:
     basic = base64.b64encode(f"x-access-token:{token}".encode()).decode("ascii")
     # An empty value first: a header that the checkout left in .git/config would be sent beside this one.
     return ((f"http.{server}/.extraheader", ""), (f"http.{server}/.extraheader", f"Authorization: Basic {basic}"))
+
+
+def no_redirects(urls: Iterable[str], settings: Settings) -> Settings:
+    """Keeps a talk where it is, if a header goes along with it. Said for each URL, since a more exact setting beats another."""
+    if not any(key.lower().startswith("http.") and key.lower().endswith(".extraheader") and value for key, value in settings):
+        return ()
+    return (("http.followRedirects", "false"), *((f"http.{url}.followRedirects", "false") for url in urls if "://" in url))
 
 
 def unwanted(environ: Mapping[str, str]) -> tuple[str, ...]:

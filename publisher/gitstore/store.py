@@ -51,11 +51,13 @@ class GitStore:
         fetch_into_refs: bool = True,
         host_requests: Callable[[Instance], Mapping[int, str] | None] = lambda instance: None,
         state_push: Callable[[Instance], tuple[str, str]] = lambda instance: ("", ""),
+        drafts: bool = True,
     ) -> None:
         """``host_requests`` gives number and branch of each open request where a pull-request host numbers them, else None.
         ``state_push`` gives an ssh URL of the same remote and the variable with the key for it, where records are pushed so.
+        ``drafts`` False leaves drafts of another repository alone, and their tip "".
         ``fetch_into_refs`` False fetches objects only and moves no ref: for a look that must leave the clone as it is."""
-        self._into_refs = fetch_into_refs
+        self._into_refs, self._drafts = fetch_into_refs, drafts
         self._host_requests = host_requests
         self._state_push = state_push
         self._git = git
@@ -99,11 +101,8 @@ class GitStore:
         return max(0.0, time.time() - max(times)) if times else None
 
     def refresh(self, *, drafts: bool = True) -> Tips:
-        """Asks the remote which branches it has, and fetches those that publisher reads.
-
-        ``drafts`` False leaves drafts of another repository alone, and their tip "".
-        """
-        refs = self._remote_branches()
+        """Asks the remote which branches it has, and fetches those that publisher reads; ``drafts`` as for the store."""
+        refs, drafts = self._remote_branches(), drafts and self._drafts
         for _ in range(MOST_LOOKS):
             try:
                 return self._fetched(refs, drafts)

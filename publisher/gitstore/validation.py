@@ -63,10 +63,10 @@ def check_site_url(url: str) -> bool:
         return False
     try:
         parts = urlsplit(url)
-        host, _ = parts.hostname or "", parts.port
+        host, port = parts.hostname or "", parts.port
     except ValueError:
         return False
-    if not re.fullmatch(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|::1", host):
+    if port == 0 or not re.fullmatch(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|::1", host):
         return False
     return parts.scheme == "https" or (parts.scheme == "http" and host in _LOOPBACK)
 

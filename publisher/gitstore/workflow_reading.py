@@ -146,7 +146,8 @@ def workflow_of(data: bytes, path: str) -> Workflow:
 
 
 def _triggers(on: Any) -> frozenset[str]:
-    return frozenset({on} if isinstance(on, str) else on if isinstance(on, (list, dict)) else ())
+    named = [on] if isinstance(on, str) else on if isinstance(on, (list, dict)) else ()
+    return frozenset(name for name in named if isinstance(name, str))
 
 
 def _crons(document: Document) -> Iterator[CronLine]:

@@ -205,7 +205,7 @@ def no_intent(patches: Patches) -> None:
 
 
 def late_switch_forgotten(patches: Patches) -> None:
-    patches.put(doors.ModelTarget, "came_tonothing", lambda self, release, *, record: True)
+    patches.put(doors.ModelTarget, "came_to_nothing", lambda self, release, *, record: True)
 
 
 def open_intent_ignored(patches: Patches) -> None:

@@ -75,7 +75,7 @@ VARIANTS: tuple[Variant, ...] = (
     _variant(breaking_content.builds_everything, "a release holds what lies in the folder"),
     _variant(breaking_content.forgets_the_archive, "a release holds its own date only"),
     _variant(breaking_content.no_leak_scan, "a record quotes a draft, and nothing looks"),
-    _variant(breaking_content.home_page_only, "the home page stands for all pages"),
+    _variant(breaking_content.home_page_only, "the home page stands for all pages", ("joined", "conditional", "unconditional")),
     _variant(breaking_content.any_answer_confirms, "any page that answers confirms"),
     _variant(breaking_content.unknown_taken_for_unsent, "messages of a run that died are recorded as not sent"),
     _variant(breaking_content.unknown_sent_again, "messages of a run that died are sent again"),

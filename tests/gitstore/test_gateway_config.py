@@ -14,6 +14,8 @@ import pytest
 from publisher.errors import ComeBackLater, StoppedForSafety
 from publisher.gitstore.gateway import Git
 from tests.support import gitrepos
+from tests.support.git_http import serving_git
+from tests.support.git_http_lies import sent_on
 from tests.support.gitrepos import Repository
 
 AT = datetime(2026, 12, 1, tzinfo=UTC)
@@ -212,6 +214,28 @@ def test_helpers_of_the_clone_are_not_asked_and_ci_headers_are_sent(
         Git(editor.path).remote_refs(asking, [MAIN])
     assert Refuses.seen[-1] == "basic Y2k="
     assert not note.exists()
+
+
+@pytest.mark.parametrize("kept_in", ["environment", "configuration"])
+def test_a_header_does_not_follow_a_redirect_to_another_host(
+    pair: tuple[Repository, Repository], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept_in: str
+) -> None:
+    remote, editor = pair
+    with serving_git(remote.path.parent) as host, serving_git(remote.path.parent) as other:
+        host.lie = lambda asked: sent_on(f"http://localhost:{other.port}")()
+        assert Git(editor.path).remote_refs(host.url(), [MAIN]) == {MAIN: editor.head()}  # nothing secret goes along
+        if kept_in == "environment":
+            monkeypatch.setenv("GITHUB_SERVER_URL", f"http://127.0.0.1:{host.port}")
+            monkeypatch.setenv("GITHUB_TOKEN", "t0ken")
+        else:
+            editor.setting(f"http.http://127.0.0.1:{host.port}/.extraheader", "AUTHORIZATION: basic Y2k=")
+            editor.setting(f"http.{host.url()}.followRedirects", "true")
+        git = Git(editor.path)
+        for talk in (lambda: git.remote_refs(host.url(), [MAIN]), lambda: git.fetch(host.url(), [MAIN])):
+            with pytest.raises(ComeBackLater):
+                talk()
+        assert not git.push(host.url(), [(editor.head(), "refs/heads/new", "")])
+        assert host.shown and not other.shown
 
 
 def test_the_persons_own_helper_is_asked(

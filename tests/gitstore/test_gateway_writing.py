@@ -168,6 +168,27 @@ def test_remote_refs_match_whole_names(pair: tuple[Repository, Repository]) -> N
     assert list(git.remote_refs("origin", ["refs/tags/*"])) == ["refs/tags/v1"]
 
 
+def test_a_lock_that_a_killed_git_left_is_in_nobodys_way(pair: tuple[Repository, Repository], tmp_path: Path) -> None:
+    """The objects come; the ref on this side stays where it was, and so does the lock, for a person to judge."""
+    remote, editor = pair
+    other = gitrepos.clone(remote, tmp_path / "other", "other")
+    head = other.commit({"a.txt": "two\n"})
+    other.push()
+    lock = editor.path / ".git" / "refs" / "remotes" / "origin" / "main.lock"
+    lock.touch()
+    before = editor.head("refs/remotes/origin/main")
+    git = Git(editor.path)
+    git.fetch("origin", [f"+{MAIN}:refs/remotes/origin/main"])
+    assert git.blob_at(head, "a.txt") == b"two\n"
+    assert editor.head("refs/remotes/origin/main") == before and lock.exists()
+    with pytest.raises(ComeBackLater) as refused:  # the lock explains nothing about a remote that is not there
+        git.fetch("ssh://example.invalid/x", [f"+{MAIN}:refs/remotes/origin/main"])
+    assert refused.value.code == "remote-unreachable"
+    lock.unlink()
+    git.fetch("origin", [f"+{MAIN}:refs/remotes/origin/main"])
+    assert editor.head("refs/remotes/origin/main") == head
+
+
 def test_an_exact_lease_is_refused_after_the_ref_moved_even_if_we_fetched(
     pair: tuple[Repository, Repository], tmp_path: Path
 ) -> None:

@@ -36,10 +36,9 @@ def troubles(case: Case, done: Done, usual: float) -> list[str]:
     if case.code and len(lines) != 1:
         found.append(f"{len(lines)} lines have the code")
     for line in lines if case.where else []:
-        if not re.search(r"(?:^|\s)" + re.escape(case.where) + r"(?::[0-9]+)*(?::[0-9]+)?: ", line):
+        rest = r":[0-9]+: " if re.search(r":[0-9]+$", case.where) else r"[^ ]*:[0-9]+:[0-9]+: "
+        if not re.search(r"(?:^|\s)" + re.escape(case.where) + rest, line):
             found.append(f"another place than {case.where}")
-        if not re.search(r":[0-9]+:[0-9]+: ", line):
-            found.append("no path:line:col")
     if SENTINEL in said or SENTINEL.encode().hex() in said:
         found.append("content is quoted")
     if re.search(r"[^\x20-\x7e\n\u00a0-\uffff]", said) or "\x1b" in said:

@@ -14,6 +14,8 @@ PLAN_FILE = "plans/blog/daily/2026/2026-03-02.yaml"
 COMMIT = b"1234567890123456789012345678901234567890"
 LINK = Entry("120000", b"/etc/passwd")
 MIB = 1024 * 1024
+ALLOWED = 0
+CORRECT = ("change", "correct", "a-0001", "--reason", "x", "--local")
 
 
 def cases(texts: dict[str, bytes]) -> list[Case]:
@@ -124,14 +126,12 @@ def _trees(texts: dict[str, bytes]) -> list[Case]:
         ):
             rows.append((f"{path} is a {name}", {path: entry}, REVIEW, "not-a-plain-file", INPUT, path))
     rows += [
-        ("ledger is a link", {CLAIMS: LINK}, STATUS, "not-a-plain-file", INPUT, CLAIMS),
-        ("ledger is gone", {CLAIMS: None}, STATUS, "no-ledger", SAFETY, ""),
-        ("ledger is a folder", {CLAIMS: None, f"{CLAIMS}/x": b"x"}, STATUS, "no-ledger", SAFETY, ""),
-        ("case twins", {"drafts/blog/ARTICLE-0005/index.md": b"x"}, PLAN, "names-collide", INPUT, "drafts/blog/"),
+        ("ledger is a link", {CLAIMS: LINK}, STATUS, "ledger-broken", SAFETY, CLAIMS),
+        ("case twins", {"drafts/blog/ARTICLE-0005/index.md": b"x"}, CORRECT, "names-collide", INPUT, "drafts/blog/"),
         (
             "case twins beside",
             {"drafts/blog/article-0005/A.png": b"x", "drafts/blog/article-0005/a.png": b"x"},
-            PLAN,
+            CORRECT,
             "names-collide",
             INPUT,
             "drafts/blog/",
@@ -139,7 +139,7 @@ def _trees(texts: dict[str, bytes]) -> list[Case]:
         (
             "spelling twins",
             {"drafts/blog/é/index.md": b"x", f"drafts/blog/{nfd}/index.md": b"x"},
-            PLAN,
+            CORRECT,
             "names-collide",
             INPUT,
             "drafts/blog/",
@@ -147,14 +147,14 @@ def _trees(texts: dict[str, bytes]) -> list[Case]:
         (
             "wide twins",
             {"drafts/blog/ａ/index.md": b"x", "drafts/blog/a/index.md": b"x"},
-            PLAN,
+            CORRECT,
             "names-collide",
             INPUT,
             "drafts/blog/",
         ),
         ("path not utf-8", {b"drafts/blog/caf\xe9/index.md": b"x"}, PLAN, "path-not-utf8", INPUT, ""),
         ("plan not utf-8", {b"plans/blog/daily/2026/\xff.yaml": b"x"}, STATUS, "path-not-utf8", INPUT, ""),
-        ("twin of a plan", {PLAN_FILE.replace("daily", "Daily"): plan}, REVIEW, "case-twin", INPUT, "plans/blog/"),
+        ("twin of a plan", {PLAN_FILE.replace("daily", "Daily"): plan}, REVIEW, "never-read", ALLOWED, "plans/blog/"),
         (
             "line break in a plan",
             {"plans/blog/daily/2026/2026-03-05\n::error::.yaml": plan},

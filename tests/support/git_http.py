@@ -120,6 +120,8 @@ class GitHost:
     read_half: Callable[[Asked], bool] = lambda asked: False
     """Whether the connection is reset in the middle of a request's body."""
     log: list[str] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
+    """The credentials that came with requests."""
     over: threading.Event = field(default_factory=threading.Event)
     _counts: dict[tuple[str, str], int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -205,6 +207,7 @@ def _handler(host: GitHost) -> type[BaseHTTPRequestHandler]:
                 "CONTENT_TYPE": self.headers.get("Content-Type", ""), "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
             }  # fmt: skip
             verb = verb_of(self.command, rest, query, plain)
+            host.shown += filter(None, [self.headers.get("Authorization")])
             asked = Asked(verb, repository, host.count(verb, repository))
             exchange = Exchange(host, asked, request, plain, self)
             (host.lie(asked) or honest)(exchange)

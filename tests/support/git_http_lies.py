@@ -190,15 +190,11 @@ def remembered(verb_body: bytes = b"") -> Callable[[], Lie]:
     return make
 
 
-def elsewhere(url: str) -> Callable[[], Lie]:
-    return status(302, b"", {"Location": url})
-
-
-def moved() -> Callable[[], Lie]:
-    """To another address of the same repository, as after a renaming."""
+def sent_on(to: str) -> Callable[[], Lie]:
+    """To another place: the same repository below ``to``, as after a renaming, or at another host."""
 
     def lie(exchange: Exchange) -> None:
-        place = f"/renamed/{exchange.asked.repository}/info/refs?{exchange.request['QUERY_STRING']}"
+        place = f"{to}/{exchange.asked.repository}/info/refs?{exchange.request['QUERY_STRING']}"
         exchange.answer(301, b"", {"Location": place, "Content-Type": "text/plain"})
 
     return lambda: lie
@@ -247,7 +243,7 @@ LIES: Mapping[str, About] = {
     "an older offer": About(verb="offer", truth="undone once", tell=remembered()),
     "401 to the offer": About(verb="offer", truth="undone once", tell=status(401, b"", CHALLENGE)),
     "403 to the offer always": About(verb="offer", truth="undone", tell=status(403), times=0),
-    "a redirected offer": About(verb="offer", truth="done", tell=moved()),
+    "a redirected offer": About(verb="offer", truth="done", tell=sent_on("/renamed")),
     "older refs": About(verb="list", truth="once", tell=remembered()),
     "502 for the refs": About(verb="list", truth="once", tell=status(502)),
     "refs cut short": About(verb="list", truth="once", tell=cut(0.5, honest_length=False)),
@@ -255,9 +251,11 @@ LIES: Mapping[str, About] = {
     "no refs at all": About(verb="list", truth="once", tell=status(200, b"0000", REFS)),
     "a web page for a greeting": About(verb="hello", truth="once", tell=status(200, *WEB_PAGE)),
     "401 for a greeting": About(verb="hello", truth="once", tell=status(401, b"", CHALLENGE)),
-    "a redirected greeting": About(verb="hello", truth="done", tell=moved()),
-    "redirected elsewhere": About(verb="hello", truth="once", tell=elsewhere("http://127.0.0.1:9/nothing.git/info/refs")),
+    "a redirected greeting": About(verb="hello", truth="done", tell=sent_on("/renamed")),
+    "redirected elsewhere": About(verb="hello", truth="once", tell=sent_on("http://127.0.0.1:9")),
     "silence for a greeting": About(verb="hello", truth="once", tell=silent(after=False), seconds=True),
+    "no refs at all, always": About(verb="list", truth="blind", tell=status(200, b"0000", REFS), times=0),
+    "a web page always": About(verb="hello", truth="blind", tell=status(200, *WEB_PAGE), times=0),
     "503 for the refs always": About(verb="list", truth="blind", tell=status(503), times=0),
     "objects cut short": About(verb="fetch", truth="once", tell=cut(0.5, honest_length=False)),
     "half of the objects": About(verb="fetch", truth="once", tell=cut(0.5, honest_length=True)),

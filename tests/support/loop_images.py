@@ -94,17 +94,15 @@ class Image:
     def cut(self) -> None:
         run("xfs_io", "-x", "-c", "shutdown", self.disk)
 
-    def back(self) -> bool:
-        """The current is there again: mounted, its journal played. Returns whether the file system's own check finds it sound."""
-        shown, self.shown = self.shown, self.shown
+    def back(self) -> str:
+        """The current is there again: mounted, its journal played. Returns what the file system's own check finds wrong, or ""."""
         self.unmount(forget=False)
         self._mount()
         self.unmount(forget=False)
         check = subprocess.run([*CHECKS[self.kind], str(self.file)], capture_output=True, env={**os.environ, "PATH": SBIN})
         self._mount()
-        self.shown = shown
         self._show()
-        return check.returncode == 0
+        return (check.stdout + check.stderr).decode("utf-8", "replace") if check.returncode else ""
 
     def unmount(self, *, forget: bool = True) -> None:
         for place in [*reversed(self.shown), self.disk]:

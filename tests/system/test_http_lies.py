@@ -129,6 +129,17 @@ def undisturbed(way: HttpStage) -> int:
     return _COMMITS[way.stage.kind]
 
 
+@pytest.mark.parametrize("name", ["no refs at all, always", "a web page always"])
+def test_an_answer_without_any_branch_is_no_answer(http_stages: HttpStages, name: str) -> None:
+    """A remote that had branches when this clone last looked has them still; a proxy's page says otherwise."""
+    way = http_stages("directory")
+    instance = way.ready()
+    LIES[name].tell_at(way.host, LEDGER, 1)
+    done = instance.driven("ci", "run", now=at(10))
+    assert (done.returncode, codes_in(done)) == UNREACHABLE, done.stdout + done.stderr
+    assert "when this clone last looked" in done.stdout + done.stderr
+
+
 # --- the host itself ------------------------------------------------------------------------------------------------------------------
 
 

@@ -137,6 +137,16 @@ def test_a_remote_that_cannot_be_read_after_the_push_leaves_it_unknown(place: Pl
     assert place.target().look().release == place.release("second").id  # it did land; looking tells
 
 
+def test_what_a_branch_holds_is_read_past_a_lock_that_a_killed_git_left(place: Place, tmp_path: Path) -> None:
+    first, second = place.release("first"), place.release("second")
+    place.publish(first, "", 1)
+    assert place.target().look().release == first.id
+    (seen,) = (tmp_path / "clone" / ".git" / "refs" / "publisher").rglob("targets/*/*")
+    seen.with_name(f"{seen.name}.lock").touch()
+    place.publish(second, first.id, 2)
+    assert place.target().look() == Live(release=second.id, fence=fence(2), base=first.id)
+
+
 def test_an_unreachable_remote_is_not_taken_for_an_empty_one(place: Place) -> None:
     place.remote.rename(place.folder / "away")
     assert refused(place.target().look).code == "remote-unreachable"
