@@ -35,7 +35,9 @@ def next_page(answer: Answer) -> dict[str, str]:
     try:
         return dict(parse_qsl(urlsplit(found[1]).query)) if found else {}
     except ValueError:  # there is a next page and no way to it: that is no end of the list
-        raise ComeBackLater("host-unreadable", "GitHub's list cannot be read to its end", next="publisher status --fresh") from None
+        raise ComeBackLater(
+            "host-unreadable", "GitHub's list cannot be read to its end", next="publisher status --fresh"
+        ) from None
 
 
 def date_of(answer: Answer) -> datetime | None:
