@@ -51,7 +51,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "audit": ("publisher.cli.audit", "Prove that everything public was approved, in order.", LOOK),
     "sites": ("publisher.cli.sites", "The sites, or those that are due.", LOOK),
     "serve": ("publisher.cli.serve", "A local web server: a site as it is, or as it will be.", LOOK),
-    "simulate": ("publisher.cli.simulate", "The decision code in thousands of histories of what can go wrong.", LOOK),
+    "simulate": ("publisher.cli.simulate", "The engine in a world where everything goes wrong.", LOOK),
     "doctor": ("publisher.cli.doctor", "Whether everything that a run will need is there.", LOOK),
     "demo": ("publisher.cli.demo", "See the whole story, in a throw-away instance.", SET_UP),
     "init": ("publisher.cli.init", "Make a new instance, or add a site to one.", SET_UP),
