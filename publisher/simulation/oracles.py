@@ -107,7 +107,8 @@ class Oracles:
 
     def same_again(self, world: World, actor: Actor, commit: str) -> None:
         """The remote has this very commit already. Notices that two runs note in the same words are one record, and harmless."""
-        under_claim = any(event.claim is not None for _, event in self.contents.states[commit].appended)
+        known = self.contents.states.get(commit)
+        under_claim = known is not None and any(event.claim is not None for _, event in known.appended)
         if under_claim and self.pushed.get(commit, actor) is not actor:
             raise Violation("claim-shared", f"{commit[:8]} was pushed by two")
 

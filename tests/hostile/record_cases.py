@@ -6,7 +6,7 @@ import json
 import unicodedata
 
 from publisher.domain.fingerprint import digest
-from tests.hostile.case import AUDIT, INPUT, PLAN, REVIEW, SAFETY, STATUS, Case, Puts, S
+from tests.hostile.case import INPUT, PLAN, REVIEW, SAFETY, STATUS, Case, Puts, S
 from tests.hostile.ground import Entry
 
 CLAIMS = "ledger/blog/claims/2026.jsonl"
@@ -174,7 +174,7 @@ def _trees(texts: dict[str, bytes]) -> list[Case]:
             "plans/blog/",
         ),
         ("plan of another site", {"plans/other/daily/2026/2026-03-02.yaml": plan}, REVIEW, "plan-rule", INPUT, "plans/other/"),
-        ("many plans", {f"plans/blog/daily/2099/x-{n}.yaml": b"a" for n in range(3000)}, REVIEW, "request-too-big", INPUT, ""),
+        ("many plans", {f"plans/blog/daily/2099/x-{n}.yaml": b"a" for n in range(3500)}, REVIEW, "request-too-big", INPUT, ""),
         ("huge plan", {PLAN_FILE: plan + b"# z\n" * 5_000_000}, REVIEW, "yaml-too-big", INPUT, PLAN_FILE),
         ("written ledger", {CLAIMS: texts[CLAIMS] + b"{}\n"}, REVIEW, "ledger-touched", INPUT, CLAIMS),
         (
@@ -194,7 +194,6 @@ def _trees(texts: dict[str, bytes]) -> list[Case]:
             "site-src/",
         ),
         ("approval is gone", {"approval.yaml": None}, REVIEW, "file-removed", INPUT, "approval.yaml"),
-        ("forged public text", {"site-src/blog/articles/a-0001/index.md": S}, AUDIT, "text-differs", SAFETY, ""),
     ]
     assert policy and queue
     return [

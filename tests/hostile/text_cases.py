@@ -231,7 +231,6 @@ IN_REVIEW: dict[str, tuple[bytes, str]] = {
     "broken link": (b"[a](/nowhere/)\n", "broken-link"),
     "no slash": (b"[a](/article-0001)\n", "link-without-slash"),
     "broken anchor": (b"[a](#nope)\n", "broken-anchor"),
-    "noncharacter": ("a \U0001ffff b\n".encode(), "illegal-character"),
 }
 
 

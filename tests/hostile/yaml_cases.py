@@ -84,6 +84,7 @@ FILES: dict[str, tuple[str, ...]] = {
 GATE = b"plan: blog/daily/2026/2026-03-02\n"
 # A draft's front matter is cut out of lines first, and its bytes are read as text before.
 IN_A_DRAFT = {
+    "too big": "draft-too-big",
     "directive": "yaml-syntax",
     "tag directive": "yaml-syntax",
     "utf-16": "draft-not-utf8",
