@@ -67,7 +67,7 @@ def _narrow_fates(kind: str) -> Weighted:
         (5, ("push", 1, "crash after")), (4, ("push", 2, "crash after")), (3, ("push", 2, STAND)), (3, ("refresh", 1, "unreachable")),
         (4, ("push", 2, "lost response")), (2, ("probe", 2, "silent")), (3, ("push", 3, "lost request")), (3, ("push", 1, "re-post")),
         (2, ("look", 1, "unreachable")),
-        (3, ("push", 1, STAND)),
+        (0.4, ("push", 1, STAND)),
     ]  # fmt: skip
     if kind == "joined":
         rows += [(4, ("push", 2, "late")), (4, ("push", 2, "crash before")), (4, ("refresh", 3, "stale read"))]
