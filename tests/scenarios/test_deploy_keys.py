@@ -6,13 +6,12 @@ the repositories take nothing that comes another way.
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Iterator
 
 import pytest
 
 from tests.scenarios.test_arrangements import with_private_drafts
+from tests.support import copies
 from tests.support.gitrepos import Repository, bare
 from tests.support.instance import Instance
 from tests.support.ssh_server import SSHD, SshServer, ssh_server
@@ -65,15 +64,14 @@ def prepared(server: SshServer, tmp_path_factory: pytest.TempPathFactory) -> Ite
         made.environment |= {"SITE_KEY": server.key("writer"), "STATE_KEY": server.key("writer")}
         for name in ("remote.git", "site.git"):
             Repository(folder / name).hook("pre-receive", ONLY_BY_SSH)
-        subprocess.run(["cp", "-a", str(folder), str(folder.with_name("saved"))], check=True)
+        copies.replace(folder.with_name("saved"), folder)
         yield made
         made.warm.close()
 
 
 @pytest.fixture
 def instance(prepared: Instance) -> Iterator[Instance]:
-    shutil.rmtree(prepared.folder)
-    subprocess.run(["cp", "-a", str(prepared.folder.with_name("saved")), str(prepared.folder)], check=True)
+    copies.replace(prepared.folder, prepared.folder.with_name("saved"))
     environment = dict(prepared.environment)
     yield prepared
     prepared.environment = environment

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.support import copies
 from tests.support.github.pages_site import REPOSITORY, PagesSite, pages_site
 from tests.support.instance import Instance, make_instance
 from tests.support.pages_job import outputs_of
@@ -32,12 +32,11 @@ class PagesStage:
     _runs: int = 100
 
     def save(self, name: str) -> None:
-        subprocess.run(["cp", "-a", str(self.instance.folder), str(self.folder / name)], check=True)
+        copies.replace(self.folder / name, self.instance.folder)
         self._saved[name] = {part: deepcopy(getattr(self.pages, part)) for part in KEPT}
 
     def back_to(self, name: str) -> None:
-        shutil.rmtree(self.instance.folder)
-        subprocess.run(["cp", "-a", str(self.folder / name), str(self.instance.folder)], check=True)
+        copies.replace(self.instance.folder, self.folder / name)
         for part, value in self._saved[name].items():
             setattr(self.pages, part, deepcopy(value))
         self.pages.ten_minutes_later()

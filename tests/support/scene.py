@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -22,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests.support import copies
 from tests.support.gitrepos import Repository
 from tests.support.instance import Instance, make_instance
 from tests.support.warm import Warm
@@ -97,15 +97,13 @@ class Scene:
     # --- states -----------------------------------------------------------------------------------------------------------
 
     def save(self, name: str) -> None:
-        shutil.rmtree(self.folder / f"saved-{name}", ignore_errors=True)
-        subprocess.run(["cp", "-a", str(self.instance.folder), str(self.folder / f"saved-{name}")], check=True)
+        copies.replace(self.folder / f"saved-{name}", self.instance.folder)
 
     def has(self, name: str) -> bool:
         return (self.folder / f"saved-{name}").exists()
 
     def back_to(self, name: str) -> None:
-        shutil.rmtree(self.instance.folder)
-        subprocess.run(["cp", "-a", str(self.folder / f"saved-{name}"), str(self.instance.folder)], check=True)
+        copies.replace(self.instance.folder, self.folder / f"saved-{name}")
         self.web.missing.clear()
         self.web.foreign = None
 

@@ -6,7 +6,6 @@ The instance always lies at the same path, so that nothing in it has to be rewri
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from tests.support import copies
 from tests.support.gitrepos import bare
 from tests.support.instance import Instance, make_instance
 from tests.support.oracle import Published, published
@@ -104,13 +104,12 @@ class Stage:
         self.save("first")
 
     def save(self, name: str) -> None:
-        """Takes a copy of the instance as it is."""
-        subprocess.run(["cp", "-a", str(self.instance.folder), str(self._saved / name)], check=True)
+        """Takes a copy of the instance as it is, in the place of an earlier one of that name."""
+        copies.replace(self._saved / name, self.instance.folder)
 
     def restore(self, name: str) -> Instance:
         """Puts a copy back."""
-        shutil.rmtree(self.instance.folder)
-        subprocess.run(["cp", "-a", str(self._saved / name), str(self.instance.folder)], check=True)
+        copies.replace(self.instance.folder, self._saved / name)
         return self.instance
 
     def has(self, name: str) -> bool:

@@ -136,7 +136,8 @@ def test_a_struck_run_is_finished_once(http_stages: HttpStages, every_place: lis
             bad.append(f"{place}-{fault} ({place.about}): {str(problem)[:600]}")
     print(f"syscalls {who} {fault}: {sum(outcomes.values())} finished, {len(worlds)} worlds: {dict(outcomes)}")
     assert not bad, "\n".join([f"{len(bad)} of {len(bad) + sum(outcomes.values())}", *bad])
-    assert outcomes["not struck"] * 20 <= sum(outcomes.values()), outcomes
+    # A run's writes are not always as many as the last time, so the last places may not be reached.
+    assert outcomes["not struck"] <= max(1, sum(outcomes.values()) // 20), outcomes
 
 
 def cell(way: HttpStage, place: Place, fault: str, worlds: set[str]) -> str:
