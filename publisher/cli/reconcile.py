@@ -12,9 +12,11 @@ from publisher.cli import output
 from publisher.cli.opening import asked_of, chosen_sites, only_site, opened, view_of
 from publisher.cli.verb import Verb
 from publisher.domain.fingerprint import short
-from publisher.errors import EXIT_OK, EXIT_SAFETY, EXIT_UNKNOWN, Refusal, UsageProblem, worst
+from publisher.errors import EXIT_OK, EXIT_SAFETY, EXIT_UNKNOWN, Refusal, StoppedForSafety, UsageProblem, worst
 
 if TYPE_CHECKING:
+    from publisher.engine.bench import Doors
+    from publisher.engine.site_view import SiteView
     from publisher.wiring import Wired
 
 
@@ -96,8 +98,21 @@ def _compare(wired: Wired, site: str, code: int) -> dict[str, Any]:
             report = look(doors, assembler, view, view.plans[last.plan])
         row["public"] = {url: str(state) for url, state in report.pages.items()}
         if report.missing:
-            return {**row, "exit": worst([code, EXIT_UNKNOWN])}
+            return {**row, "exit": worst([code, EXIT_UNKNOWN])} | _other_site(doors, view)
     return {**row, "exit": code}
+
+
+def _other_site(doors: Doors, view: SiteView) -> dict[str, Any]:
+    """Whether the domain shows another site altogether: then it leads elsewhere, and no page of this one can be there."""
+    from publisher.engine.restoring import read_public
+
+    try:
+        read_public(doors, view)
+    except StoppedForSafety as problem:
+        return {"problem": problem.as_data(), "exit": problem.exit_code}
+    except Refusal:
+        pass  # the missing pages are told, and say more than a manifest that cannot be read
+    return {}
 
 
 def _tell(row: dict[str, Any]) -> None:

@@ -53,7 +53,7 @@ def read_public(doors: Doors, view: SiteView) -> PublicManifest | None:
     if manifest and manifest.site != view.site.id:
         raise StoppedForSafety(
             "foreign-site",
-            f"the domain shows another site than {view.site.id}; nothing was restored from it",
+            f"the domain shows another site than {view.site.id}; nothing is taken from it",
             next="publisher doctor",
         )
     return manifest
