@@ -30,6 +30,7 @@ BELOW = {
 ALSO = {
     r"cli\.init\w*": {"gitstore", "sitebuilder", "verify"},  # makes what wiring opens: there is no instance yet
     r"cli\.doctor\w*": {"gitstore", "notify"},  # examines each room's own options, which no door shows
+    r"cli\.rules": {"gitstore"},  # edits the text of one file, comments and all, which no door shows
     r"cli\.simulate": {"simulation"},  # touches no repository, so nothing is wired
     r"cli\.(new|queue|schema|serve|drafts_site)": {"gitstore"},  # a person's own checkout, which no door reads on purpose
 }

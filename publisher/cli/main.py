@@ -35,6 +35,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "preview": ("publisher.cli.preview", "What a run would do; changes nothing, provably.", PLAN),
     "review": ("publisher.cli.review", "Judge a pull request before anybody approves it.", PLAN),
     "approve": ("publisher.cli.approve", "Decide a request: sign and merge it, or reject it.", PLAN),
+    "rules": ("publisher.cli.rules", "Propose who may approve, and how many must.", PLAN),
     "run": ("publisher.cli.run", "Finish what is open, then do what is due.", RUN),
     "reconcile": ("publisher.cli.reconcile", "Compare the public world with the ledger.", RUN),
     "retry": ("publisher.cli.retry", "A failed step may run again.", PEOPLE),

@@ -269,6 +269,48 @@ def test_an_approved_plan_is_revised(together: Scene) -> None:
     assert together.articles() == [*PUBLIC[:2], "a-0005", "a-0004"]
 
 
+# --- keys ----------------------------------------------------------------------------------------------------------------
+
+
+def second_reviewer(scene: Scene, now: str) -> None:
+    """One more may approve, by a request that the first approves."""
+    key = scene.instance.folder / "keys" / "second.pub"
+    asked = ("rules", "add", "--reviewer", f"second@example.org={key}", "--reason", "two see more", "--json")
+    scene.approve(int(scene.do("planner", *asked, now=now).data["request"]), now)
+
+
+@drill("6. A key is not ours alone any more: The key of somebody who approves")
+def test_a_signing_key_is_stolen(together: Scene) -> None:
+    together.back_to("first-day")
+    second_reviewer(together, "12-01 12:00")
+    before = together.live
+    together.instance.fresh_clone("thief", key_of="reviewer")
+    title = "6. A key is not ours alone any more: The key of somebody who approves"
+    names = {"plan": SECOND, "who": "reviewer@example.org", "date": "2026-12-01"}
+    with walk(together, title, now="12-02 09:01", **names) as steps:
+        steps.step(4)
+        assert "approved by reviewer@example.org" in steps.said[3]
+        steps.step(2)
+        assert together.live == before
+        refused = together.plan("12-02 09:10", "--date", "2026-12-03")
+        assert "key-not-listed" in together.do("thief", "approve", str(refused), "--yes", now="12-02 09:11", check=4).err
+        steps.rest()
+    assert together.articles() == PUBLIC
+    (approved,) = [
+        event for event in together.instance.ledger(SECOND) if event["type"] == "approved" and event["revision"] == 2
+    ]
+    assert approved["by"] == ["second@example.org"]
+
+
+@drill("6. A key is not ours alone any more: A deploy key, a token, a secret")
+def test_a_deploy_key_was_used(together: Scene) -> None:
+    together.back_to("two-days")
+    with walk(together, "6. A key is not ours alone any more: A deploy key, a token, a secret", now="12-02 12:00") as steps:
+        steps.rest()
+    somebody_elses(together)
+    assert together.do("ci", "reconcile", "blog", now="12-02 12:30", check=7).code, "what was written with it is found"
+
+
 # --- public by mistake -------------------------------------------------------------------------------------------------
 
 
