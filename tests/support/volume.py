@@ -25,10 +25,11 @@ def fair_slice(
     cells: Sequence[T],
     most: int,
     *,
-    stratum: Callable[[T], Hashable] = str,
+    stratum: Callable[[T], Hashable] = lambda _: None,
     also: Callable[[T], Hashable] | None = None,
 ) -> list[T]:
-    """At most ``most`` of the cells in their order, but one of every stratum at least; all of them in a release run.
+    """At most ``most`` of the cells in their order, but one of every stratum at least (without ``stratum`` there is one); all of them in
+    a release run.
 
     ``also`` divides the cells in another way, and of its strata none is left out either.
     """

@@ -91,7 +91,7 @@ def test_a_lie_is_found_out(http_stages: HttpStages, cell: Cell) -> None:
     lied_to(http_stages(cell.kind), cell)
 
 
-@pytest.mark.parametrize("cell", fair_slice("HTTP silence", here(SLOW), 1), ids=str)
+@pytest.mark.parametrize("cell", fair_slice("HTTP silence", here(SLOW), 2), ids=str)
 def test_a_silence_is_ended(http_stages: HttpStages, cell: Cell) -> None:
     lied_to(http_stages(cell.kind), cell)
 
