@@ -28,8 +28,8 @@ def fair_slice(
     stratum: Callable[[T], Hashable] = lambda _: None,
     also: Callable[[T], Hashable] | None = None,
 ) -> list[T]:
-    """At most ``most`` of the cells in their order, but one of every stratum at least (without ``stratum`` there is one); all of them in
-    a release run.
+    """At most ``most`` of the cells in their order, but one of every stratum at least (there is one stratum unless told); all of
+    them in a release run.
 
     ``also`` divides the cells in another way, and of its strata none is left out either.
     """
