@@ -23,7 +23,7 @@ _TABLE: Mapping[EventType, str] = {
     EventType.ALARM_RAISED: "alarm by code",
     EventType.ALARM_CLEARED: "alarm",
     EventType.BASELINE: "deployment presentation puts release why withdraws",
-    EventType.RESTORED: "payload release urls",
+    EventType.RESTORED: "payload release unknown urls",
     EventType.APPROVED: "by evidence gate merge merged_at path payload plan_commit plan_payload request revision steps",
     EventType.REJECTED: "by merge payload request",
     EventType.CANCELED: "reason",

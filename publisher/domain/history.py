@@ -49,6 +49,11 @@ class History:
     refused_revisions: tuple[str, ...] = ()
 
     @property
+    def is_public(self) -> bool:
+        """Deployed by a run, or found public by a restore, which records no deploy."""
+        return self.deployed is not None or bool(self.confirmed)
+
+    @property
     def over(self) -> bool:
         """Nothing remains to be done: every step succeeded, or the plan is canceled."""
         return self.canceled or all(state is State.SUCCEEDED for state in self.states.values())
@@ -67,6 +72,8 @@ class History:
         return done[-1] if done else ""
 
 
+RECORD_LOST = "record-lost"
+"""Why a step is unknown after a restore."""
 FIELDS = frozenset(item.name for item in fields(History))
 
 # Which step of a line an event completes or begins. On the launch line one step covers deploying and confirming.
@@ -270,7 +277,11 @@ def _settled(history: History, event: Event) -> History:
     step, happened = event.fields["step"], event.fields["happened"]
     if history.unknown is None or history.unknown.step != step:
         raise IllegalTransition(f"{step} is settled and was not unknown")
+    lost = history.unknown.code == RECORD_LOST
     history = _with(history, unknown=None)
+    if happened and lost:
+        # Its fact stood in the ledger that was lost, under a claim that nobody knows: the person's word is all there is.
+        return _signal(history, step, Signal.EVIDENCE_COMPLETE)
     if happened:
         # The fact that goes with it (deployed, confirmed, announced) is its own record beside this one.
         return history
@@ -285,11 +296,18 @@ def _settled(history: History, event: Event) -> History:
 
 
 def _restored(history: History, event: Event) -> History:
-    """Found public by a restore: the facts stand in the site's baseline, and every step counts as done."""
+    """Found public by a restore: the facts stand in the site's baseline, and every step counts as done.
+
+    The steps in ``unknown`` leave no public trace: whether they were done stood in the ledger alone, and a person settles it.
+    """
     states = dict.fromkeys(history.states, State.SUCCEEDED)
+    lost = next((step for step in event.fields.get("unknown", ()) if step in states), "")
+    unknown = Trouble(step=lost, code=RECORD_LOST, at=event.at) if lost else None
+    if lost:
+        states[lost] = State.RUNNING
     return _with(
         history, states=states, payload=event.fields["payload"], confirmed=event.fields["release"],
-        urls=tuple(event.fields["urls"]), intent=None, unknown=None, failed=None, telling={}, prepared=None, deployed=None,
+        urls=tuple(event.fields["urls"]), intent=None, unknown=unknown, failed=None, telling={}, prepared=None, deployed=None,
     )  # fmt: skip
 
 

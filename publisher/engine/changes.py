@@ -152,7 +152,7 @@ def _rolled_back(now: Content, hides: Sequence[str], reverts: Sequence[Mapping[s
 def revision(reads: ReadsRepository, view: SiteView, path: str, reason: str, swap: Mapping[str, str]) -> Plan:
     """The next revision of a plan, at today's texts; ``swap`` maps article ids to the queued ids that take their places."""
     plan_view = view.plans.get(path)
-    if plan_view and (plan_view.history.deployed or plan_view.history.over):
+    if plan_view and (plan_view.history.is_public or plan_view.history.over):
         public = not plan_view.history.canceled
         raise NeedsPerson(
             "already-public" if public else "canceled",

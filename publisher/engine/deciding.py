@@ -134,16 +134,16 @@ def _troubled(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
     history = view.history
     if history.failed:
         # A revision is a person's answer to the failure: another payload, with tasks of its own. So is a rejection.
-        revision = None if history.deployed else _changed_plan(view, site, now)
+        revision = None if history.is_public else _changed_plan(view, site, now)
         if revision and revision.act is Act.RECORD_REVISED:
             return revision
-        if not history.deployed and (rejection := _rejected(view)):
+        if not history.is_public and (rejection := _rejected(view)):
             return rejection
         retry = f'publisher retry {view.path} {history.failed.step} --reason "…"'
         return Decision(
             plan=view.path, step=history.failed.step, who=Who.PERSON, code=history.failed.code,
             what=f"{history.failed.step} failed: {history.failed.code}",
-            command=retry if history.deployed else f'{retry}, or publisher revise {view.path} --reason "…"', exit_code=EXIT_PERSON,
+            command=retry if history.is_public else f'{retry}, or publisher revise {view.path} --reason "…"', exit_code=EXIT_PERSON,
         )  # fmt: skip
     if history.unknown and history.unknown.step == "announce":
         return _settle(view, "announce", "it is not known whether every recipient got the announcement")
@@ -152,7 +152,7 @@ def _troubled(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
 
 def _public_already(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
     step = view.history.next_step
-    if not view.history.deployed or step is None or step.name not in (deploy_step(view.history.kind), "confirm", "announce"):
+    if not view.history.is_public or step is None or step.name not in (deploy_step(view.history.kind), "confirm", "announce"):
         return None
     if is_late_revision(view):
         return _run(
@@ -313,7 +313,7 @@ def _deploy_is_open(view: PlanView) -> bool:
 
 def _deploy_is_unknown(view: PlanView) -> bool:
     unknown = view.history.unknown
-    return bool(unknown and unknown.step == deploy_step(view.history.kind) and not view.history.deployed)
+    return bool(unknown and unknown.step == deploy_step(view.history.kind) and not view.history.is_public)
 
 
 # --- parts -----------------------------------------------------------------------------------------------------------------------

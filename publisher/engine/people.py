@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from publisher.domain.business_calendar import parse_date
-from publisher.domain.history import deploy_step
+from publisher.domain.history import RECORD_LOST, deploy_step
 from publisher.domain.ledger_events import EventType, NewEvent
 from publisher.domain.tasks import State
 from publisher.engine import requesting
@@ -108,7 +108,7 @@ def skip(doors: Doors, site: str, date: str, reason: str) -> SiteView:
             return {}
         events = {f"{site}/controls": [NewEvent(type=EventType.SKIPPED, fields={"date": date, "reason": reason})]}
         if path in view.plans:
-            if view.plans[path].history.deployed:
+            if view.plans[path].history.is_public:
                 raise NeedsPerson(
                     "already-public", f"{date} is public; skipping it is not possible", next="publisher change withdraw"
                 )
@@ -132,7 +132,7 @@ def _canceled(plan: PlanView, reason: str) -> NewEvent:
         raise NeedsPerson(
             "already-done", f"{plan.path} is done; what is public changes by a change plan", next="publisher change"
         )
-    if history.deployed:
+    if history.is_public:
         raise NeedsPerson("already-public", f"{plan.path} is public; withdraw it instead", next="publisher change withdraw")
     if history.intent or history.unknown:
         raise OutcomeUnknown(
@@ -161,7 +161,7 @@ def settle(doors: Doors, site: str, path: str, step: str, happened: bool, reason
         if unknown is None or unknown.step != step:
             raise UsageProblem("not-unknown", f"{step} of {path} is not unknown", next=f"publisher status {path}", plan=path)
         events = [NewEvent(type=EventType.SETTLED, fields={"step": step, "happened": happened, "reason": reason})]
-        if happened:
+        if happened and unknown.code != RECORD_LOST:
             events.append(_fact(view, plan, step))
         return {path: events}
 

@@ -73,7 +73,7 @@ def _problems(view: SiteView) -> Iterator[Refusal]:
 
 
 def _refusal(plan: PlanView) -> NoApproval | None:
-    if plan.found is None or plan.history.over or plan.history.deployed or plan.approval(PLAN_GATE):
+    if plan.found is None or plan.history.over or plan.history.is_public or plan.approval(PLAN_GATE):
         return None
     refusal = refusal_of(plan, PLAN_GATE)
     return None if refusal is None or refusal.absent else refusal

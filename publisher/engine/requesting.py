@@ -35,7 +35,7 @@ def fields_of(gate: GateFile, request: int) -> dict[str, object]:
 
 def ask_again(doors: Doors, site: SiteView, view: PlanView) -> dict[str, object]:
     """A person's wish to have an expired or refused approval decided once more: the fields of its ``requested`` record."""
-    if view.history.deployed or view.history.over:
+    if view.history.is_public or view.history.over:
         raise NeedsPerson("already-done", f"{view.path} needs no approval any more", next=f"publisher status {view.path}")
     gate, subject = _wanted(view)
     # A request that is open already is found: asking twice does not make two.

@@ -5,7 +5,8 @@ Rules:
 * nothing is selected: every article in the manifest is recorded as public with the id, URL, GUID and date found there;
 * its text is rebuilt from approved sources, and believed only when the whole release builds to the id that is live;
 * a restore starts a higher epoch with a new random id, so that a fencing number of the lost ledger is worth nothing;
-* plans whose articles are all public are recorded as restored: nothing of them runs again, announcements included.
+* plans whose articles are all public are recorded as restored: nothing of them runs again; whether anybody was told is unknown then,
+  and a person's to settle.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from publisher.domain.business_calendar import in_utc, with_offset
 from publisher.domain.claim import Fence
 from publisher.domain.facts import PublicText
 from publisher.domain.fingerprint import article_fingerprint, digest, short, tree_digest
+from publisher.domain.history import History
 from publisher.domain.ledger_events import EventType, NewEvent
 from publisher.domain.plan import ChangeAction, Kind, Plan, PlannedArticle, Presentation
 from publisher.domain.public_pages import absolute
@@ -30,6 +32,7 @@ from publisher.engine.site_view import SiteView, load
 from publisher.errors import ComeBackLater, NeedsPerson, Refusal, StoppedForSafety
 from publisher.ports import Assembler, Batch, Live, Tips
 
+ANNOUNCE = "announce"
 MOST_PRESENTATIONS = 60
 MOST_ROUNDS = 6
 
@@ -267,20 +270,33 @@ def _events(
     plans = []
     for plan in source.plans:
         history = view.plans[plan.path].history if plan.path in view.plans else None
-        if (history is None or not history.over) and _is_public(plan, public, found):
+        if not _is_known(history) and _is_public(plan, public, found):
             urls = [absolute(view.site.url, article.url) for article in plan.articles]
-            fields = {"payload": plan.payload, "release": release, "urls": urls}
-            by_path[plan.path] = [NewEvent(type=EventType.RESTORED, fields=fields)]
+            tells = plan.announce is not None
+            by_path[plan.path] = [_restored(plan.payload, release, urls, tells=tells)]
             plans.append(plan.path)
     for path, plan_view in view.plans.items():
         intent, prepared = plan_view.history.intent, plan_view.history.prepared
         if path not in by_path and intent and prepared and intent.release == release:
             # Its file is gone from the default branch, and its release is what is live: the baseline says so, and nothing is open.
             urls = [absolute(view.site.url, text.url) for text in prepared.puts]
-            fields = {"payload": plan_view.history.payload, "release": release, "urls": urls}
-            by_path[path] = [NewEvent(type=EventType.RESTORED, fields=fields)]
+            tells = ANNOUNCE in plan_view.history.states
+            by_path[path] = [_restored(plan_view.history.payload, release, urls, tells=tells)]
             plans.append(path)
     return RestoreEvents(epoch=epoch, by_path=by_path, plans=plans)
+
+
+def _is_known(history: History | None) -> bool:
+    """Whether the records that are left say all that a restore could: the plan is over, or its announcement is a person's to settle."""
+    if history is None:
+        return False
+    return history.over or bool(history.is_public and history.unknown and history.unknown.step == ANNOUNCE)
+
+
+def _restored(payload: str, release: str, urls: Sequence[str], *, tells: bool) -> NewEvent:
+    """The public shows whether a page is there, and not whether anybody was told of it."""
+    fields: dict[str, Any] = {"payload": payload, "release": release, "urls": list(urls)}
+    return NewEvent(type=EventType.RESTORED, fields={**fields, "unknown": [ANNOUNCE]} if tells else fields)
 
 
 def _is_public(plan: Plan, public: PublicManifest, found: Reproduced | None) -> bool:

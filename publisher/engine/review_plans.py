@@ -108,7 +108,7 @@ def _closed(view: PlanView, plan: Plan) -> tuple[str, str] | None:
     history = view.history
     if history.canceled:
         return "plan-canceled", "this plan is canceled; nothing further of it runs"
-    if history.deployed or history.over:
+    if history.is_public or history.over:
         return "plan-public", "this plan is public; what is public changes by a change plan"
     if plan.payload in history.refused_revisions:
         return "revision-refused", "this revision came too late once, and was refused"

@@ -171,7 +171,7 @@ def _named(desk: Desk, site: str) -> dict[str, list[tuple[Plan, int]]]:
     plans: list[tuple[Plan, int]] = []
     for view in desk.view(site).plans.values():
         live = view.plan if view.history.payload else view.found
-        if live and not (view.history.over or view.history.deployed) and view.path not in here:
+        if live and not (view.history.over or view.history.is_public) and view.path not in here:
             plans.append((live, 0))
     plans += [(plan, number) for number, plan in desk.others if plan.site == site]
     found: dict[str, list[tuple[Plan, int]]] = {}

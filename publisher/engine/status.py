@@ -146,12 +146,12 @@ def _articles(plan: PlanView, file: Plan | None, view: SiteView) -> list[dict[st
 
 def _public(plan: PlanView, article: str, url: str, view: SiteView) -> Public:
     history = plan.history
-    if history.deployed and article not in {text.id for text in view.production.content.shown}:
+    if history.is_public and article not in {text.id for text in view.production.content.shown}:
         return Public.ABSENT  # withdrawn or hidden since, or by this plan
     if history.confirmed:
         return Public.CONFIRMED
     if history.unknown and history.unknown.pages:
         return Public(history.unknown.pages.get(absolute(view.site.url, url), Public.UNKNOWN))
-    if history.deployed or history.intent or history.unknown:
+    if history.is_public or history.intent or history.unknown:
         return Public.UNKNOWN
     return Public.NOT_YET

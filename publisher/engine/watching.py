@@ -137,7 +137,7 @@ def _claim_stuck(facts: SiteFacts, view: PlanView, decision: Decision, now: date
 def _missed(facts: SiteFacts, view: PlanView, decision: Decision, now: datetime) -> Alarm | None:
     plan, history = _plan(view), view.history
     passed = plan.kind is Kind.PUBLICATION and business_date(now, plan.zone) > plan.day
-    if not passed or history.deployed or history.intent or history.failed or decision.act is Act.WORK:
+    if not passed or history.is_public or history.intent or history.failed or decision.act is Act.WORK:
         return None
     says = f"{plan.day} passed, and nothing was published for it: {_told(decision.what, decision.code)}"
     alarm = _alarm(facts, Code.MISSED, view.path, says, _again_or_skip(view.path, plan.day, facts.site), plan.publish_at)

@@ -65,6 +65,14 @@ def rejected(plan: Plan = PLAN) -> Record:
 
 CANCELED: Record = (EventType.CANCELED, {"reason": "no longer wanted"})
 CLOSED: Record = (EventType.DEPLOY_CLOSED, {"deployment": 1, "why": "not-switched"})
+RESTORED_UNTOLD: Record = (
+    EventType.RESTORED,
+    {"payload": PLAN.payload, "release": RELEASE, "urls": ["u"], "unknown": ["announce"]},
+)
+RESTORED_OF_A_STEP_THAT_IS_NOT_THERE: Record = (
+    EventType.RESTORED,
+    {"payload": PLAN.payload, "release": RELEASE, "urls": ["u"], "unknown": ["sing"]},
+)
 RESTORED: Record = (EventType.RESTORED, {"payload": PLAN.payload, "release": RELEASE, "urls": ["u"]})
 
 
@@ -115,6 +123,12 @@ def results(channel: str = "mail", **outcomes: str) -> Record:
         ((*up_to("prepared", PLAN), revised_to(digest(b"x"))), "bbbqb"),
         ((*up_to("prepared", PLAN), RESTORED), "sssss"),
         ((RESTORED,), "sssss"),
+        ((RESTORED_UNTOLD,), "ssssr"),
+        ((*up_to("confirmed", PLAN), RESTORED_UNTOLD), "ssssr"),
+        ((RESTORED_UNTOLD, settled("announce", True)), "sssss"),
+        ((RESTORED_UNTOLD, settled("announce", False)), "ssssf"),
+        ((RESTORED_UNTOLD, settled("announce", False), retried("announce")), "ssssq"),
+        ((RESTORED_OF_A_STEP_THAT_IS_NOT_THERE,), "sssss"),
     ],
 )
 def test_the_states_of_a_publication(records: tuple[Record, ...], expected: str) -> None:
@@ -391,6 +405,15 @@ def test_a_restored_plan_is_done_and_its_deploy_stands_in_the_baseline() -> None
     history = history_of(PLAN, *up_to("deployed", PLAN), unknown("confirm"), RESTORED)
     assert (history.over, history.payload, history.confirmed, history.urls) == (True, PLAN.payload, RELEASE, ("u",))
     assert (history.prepared, history.deployed, history.unknown, history.intent, history.failed) == (None,) * 5
+
+
+def test_a_restored_plan_is_public_though_no_deploy_of_it_is_recorded() -> None:
+    assert history_of(PLAN, RESTORED_UNTOLD).is_public
+    assert not history_of(PLAN, *up_to("intended", PLAN)).is_public
+    assert history_of(PLAN, *up_to("deployed", PLAN)).is_public
+    unknown_step = history_of(PLAN, RESTORED_UNTOLD).unknown
+    assert unknown_step is not None
+    assert (unknown_step.step, unknown_step.code) == ("announce", "record-lost")
 
 
 def test_notices_are_remembered_and_other_events_say_nothing() -> None:

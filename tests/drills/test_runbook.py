@@ -130,11 +130,53 @@ def test_nobody_is_ahead_of_the_backup(apart: Scene) -> None:
     apart.back_to("two-days")
     before = apart.live
     set_back(apart, STATE, backup(apart))
+    apart.run("12-02 11:50", check=7)
+    assert apart.live == before
     with walk(apart, "2. The ledger is older than the site: Nobody is ahead", now="12-02 12:00") as steps:
-        steps.step()
-        assert apart.live == before
         steps.rest()
     require_nothing_left(apart, before, "12-02 12:30")
+
+
+@pytest.mark.parametrize("lost", ["all of it", "since the intent"])
+def test_a_restored_ledger_announces_nothing_a_second_time(telling: Scene, box: Mailbox, lost: str) -> None:
+    """The public shows that a plan is public, and not whether anybody was told: a person says that, and nothing is sent before."""
+    telling.back_to("approved")
+    box.mails.clear()
+    telling.run("12-01 09:01")
+    assert len(box.mails) == 2
+    if lost == "all of it":
+        telling.instance.remote.git("update-ref", "-d", f"refs/heads/{STATE}")
+    else:
+        log = telling.instance.remote.git("log", "--first-parent", "--format=%H %s", STATE).splitlines()
+        set_back(
+            telling, STATE, next(line.split(" ")[0] for line in log if "about to deploy" in line or "about to switch" in line)
+        )
+    telling.do("ci", "reconcile", "blog", "--restore", now="12-01 12:00")
+    assert telling.run("12-01 12:30", check=6).code_of(FIRST) == "announce-unknown"
+    assert len(box.mails) == 2, "somebody was told twice"
+    refs = telling.refs()
+    telling.do("ci", "reconcile", "blog", "--restore", now="12-01 12:40")
+    assert telling.refs() != refs, "the epoch is higher"
+    assert telling.events(FIRST).count("restored") == 1, "and nothing else is said twice"
+    telling.do("oncall", "settle", FIRST, "announce", "--happened", "--reason", "both have it", now="12-01 13:00")
+    assert telling.run("12-01 13:05").data["sites"][0]["pushes"] == 0
+    assert telling.do("ci", "status", FIRST, "--json", now="12-01 13:06").plan(FIRST)["stage"] == "announced"
+    telling.do("ci", "audit", "blog", now="12-01 13:10")
+    assert len(box.mails) == 2
+
+
+def test_after_a_restore_a_person_may_say_that_nobody_was_told(telling: Scene, box: Mailbox) -> None:
+    telling.back_to("approved")
+    box.mails.clear()
+    telling.killed("12-01 09:01", "after:target.switch:1")
+    telling.instance.remote.git("update-ref", "-d", f"refs/heads/{STATE}")
+    telling.do("ci", "reconcile", "blog", "--restore", now="12-01 12:00")
+    telling.run("12-03 12:00", check=6)
+    assert not box.mails
+    telling.do("oncall", "settle", FIRST, "announce", "--did-not", "--reason", "nobody has it", now="12-03 12:05")
+    telling.do("oncall", "retry", FIRST, "announce", "--reason", "they shall hear of it", now="12-03 12:06")
+    telling.run("12-03 12:10")
+    assert len(box.mails) == 2
 
 
 # --- the target --------------------------------------------------------------------------------------------------------

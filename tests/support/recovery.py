@@ -47,7 +47,7 @@ STOPS: Mapping[tuple[str, str], set[str]] = {
     ("staging.switch", "full"): {"target-failed"},
 }
 """By boundary and mode: the codes at which a recovery may stop for a person. All others recover by the next run alone."""
-AFTER_RESTORE = {"foreign-live", "fence-refused", "older-live", "nothing-live"}
+AFTER_RESTORE = {"foreign-live", "fence-refused", "older-live", "nothing-live", "announce-unknown", "settled-did-not-happen"}
 """The same where the ledger was taken back, at any boundary."""
 
 
