@@ -44,6 +44,7 @@ VERBS: dict[str, tuple[str, str, str]] = {
     "skip": ("publisher.cli.skip", "Close a date without publishing.", PEOPLE),
     "pause": ("publisher.cli.pause", "Nothing new begins on a site.", PEOPLE),
     "resume": ("publisher.cli.resume", "A paused site goes on; it publishes nothing by itself.", PEOPLE),
+    "takedown": ("publisher.cli.takedown", "Go through what a withdrawal leaves behind.", PEOPLE),
     "decide": ("publisher.cli.decide", "One of these, from a form (a workflow started by hand).", PEOPLE),
     "status": ("publisher.cli.status", "Where everything stands, and who must act next.", LOOK),
     "watch": ("publisher.cli.watch", "Tell the people on call what is wrong, once.", LOOK),

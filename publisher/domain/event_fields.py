@@ -29,6 +29,8 @@ _TABLE: Mapping[EventType, str] = {
     EventType.CANCELED: "reason",
     EventType.RETRIED: "reason step",
     EventType.SETTLED: "happened reason step",
+    EventType.TAKEDOWN: "articles reason risks",
+    EventType.FOLLOWED_UP: "outcome reason risk",
     EventType.REVISED: "from revision to",
     EventType.REVISION_REFUSED: "from revision to",
     EventType.REQUESTED: "gate number path payload request",

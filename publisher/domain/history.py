@@ -45,6 +45,8 @@ class History:
     canceled: bool = False
     notices: tuple[str, ...] = ()
     attempt: int = 1
+    takedown: Mapping[str, str] | None = None
+    """Each step of an opened takedown with its outcome, "" while it has none."""
     revisions: tuple[tuple[str, str], ...] = ()
     refused_revisions: tuple[str, ...] = ()
 
@@ -311,6 +313,20 @@ def _restored(history: History, event: Event) -> History:
     )  # fmt: skip
 
 
+def _takedown(history: History, event: Event) -> History:
+    if not history.confirmed:
+        raise IllegalTransition("a takedown begins when the withdrawal is confirmed")
+    known = history.takedown or {}
+    return _with(history, takedown={risk: known.get(risk, "") for risk in event.fields["risks"]})
+
+
+def _followed_up(history: History, event: Event) -> History:
+    risk = event.fields["risk"]
+    if risk not in (history.takedown or {}):
+        raise IllegalTransition("a step is followed up that no takedown has")
+    return _with(history, takedown={**(history.takedown or {}), risk: event.fields["outcome"]})
+
+
 def _noticed(history: History, event: Event) -> History:
     return _with(history, notices=(*history.notices, event.fields["notice"]))
 
@@ -334,6 +350,8 @@ FACTS: dict[EventType, Callable[[History, Event], History]] = {
     EventType.UNKNOWN: _unknown,
     EventType.RETRIED: _retried,
     EventType.SETTLED: _settled,
+    EventType.TAKEDOWN: _takedown,
+    EventType.FOLLOWED_UP: _followed_up,
     EventType.NOTICED: _noticed,
     EventType.RESTORED: _restored,
 }

@@ -49,6 +49,10 @@ class EventType(StrEnum):
     CANCELED = "canceled"
     RETRIED = "retried"
     SETTLED = "settled"
+    TAKEDOWN = "takedown"
+    """In a withdrawal's file: its leftovers are to be gone through: ``articles``, ``risks`` (names of takedown.py), ``reason``."""
+    FOLLOWED_UP = "followed-up"
+    """A person's word about one of them: ``risk``, ``outcome``, ``reason``."""
     # a plan's file: runs
     REVISED = "revised"
     REVISION_REFUSED = "revision-refused"
@@ -89,6 +93,8 @@ WITHOUT_CLAIM = frozenset(
         EventType.CANCELED,
         EventType.RETRIED,
         EventType.SETTLED,
+        EventType.TAKEDOWN,
+        EventType.FOLLOWED_UP,
         EventType.REQUESTED,
         EventType.NOTICED,
     }

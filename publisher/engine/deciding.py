@@ -104,6 +104,13 @@ def decisions(site: SiteView, now: datetime) -> tuple[Decision, ...]:
 def _over(view: PlanView, site: SiteView, now: datetime) -> Decision | None:
     if not view.history.over:
         return None
+    left = [risk for risk, outcome in (view.history.takedown or {}).items() if not outcome]
+    if left:
+        # No run waits for it, so a run of this plan ends with 0.
+        return Decision(
+            plan=view.path, who=Who.PERSON, code="takedown-open", what=f"a takedown has open steps: {', '.join(left)}",
+            command=f"publisher takedown {view.path}",
+        )  # fmt: skip
     what = "canceled; nothing further of it runs" if view.history.canceled else "everything is done and recorded"
     return Decision(plan=view.path, who=Who.NOBODY, code="over", what=what)
 

@@ -20,7 +20,7 @@ from publisher.engine.site_view import PlanView, SiteView
 from publisher.errors import Refusal
 
 # What a person did on purpose, or what the clock ends, is no news.
-NO_NEWS = frozenset({"over", "paused", "not-due", "skipped"})
+NO_NEWS = frozenset({"over", "paused", "not-due", "skipped", "takedown-open"})
 # Problems that the next run, or the next step of this job, ends: nobody has to hear of them. What lasts, the watch tells.
 PASSING = frozenset({"busy", "remote-unreachable", "artifact-wanted", "deployment-under-way", "not-in-actions"})
 

@@ -186,6 +186,8 @@ WORDS: dict[EventType, Callable[[Fields], str]] = {
     EventType.SETTLED: lambda f: (
         f"settled {f['step']}: {'it happened' if f['happened'] == 'True' else 'it did not'}{f.reason()}"
     ),
+    EventType.TAKEDOWN: lambda f: f"opened a takedown with {f.count('risks')} steps{f.reason()}",
+    EventType.FOLLOWED_UP: lambda f: f"takedown, {f['risk']}: {f['outcome']}{f.reason()}",
     EventType.REVISED: lambda f: f"revised from payload {f.short('from')} to {f.short('to')} (revision {f['revision']})",
     EventType.REVISION_REFUSED: lambda f: f"refused revision {f['revision']} (payload {f.short('to')}): it came too late",
     EventType.REQUESTED: lambda f: f"asked for gate {f['gate']} in request {f['request']}",

@@ -29,7 +29,7 @@ from publisher.ports import ReadsForge, ReadsRepository
 BY_PEOPLE = frozenset(
     {
         EventType.REJECTED, EventType.CANCELED, EventType.RETRIED, EventType.SETTLED, EventType.PAUSED, EventType.RESUMED,
-        EventType.SKIPPED, EventType.REPAIRED,
+        EventType.SKIPPED, EventType.REPAIRED, EventType.TAKEDOWN, EventType.FOLLOWED_UP,
     }
 )  # fmt: skip
 """What a person decided, approvals aside."""

@@ -90,6 +90,7 @@ def test_two_readers_with_the_same_end_saw_the_same_file() -> None:
 PEOPLE = {
     "epoch", "paused", "resumed", "skipped", "alarm-raised", "alarm-cleared", "baseline", "restored",
     "approved", "rejected", "canceled", "retried", "settled", "requested", "noticed",
+    "takedown", "followed-up",
 }  # fmt: skip
 
 

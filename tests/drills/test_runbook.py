@@ -364,6 +364,20 @@ def test_published_by_mistake(together: Scene) -> None:
     assert together.articles() == ["a-0001", "a-0002", "a-0004"]
     assert together.page("/article-0003/") is None
     assert b"marker-0003" not in together.everything_public
+    left = {"caches", "archives", "copies", "preview"}
+    for number, risk in enumerate(sorted(left)):
+        (open_plan,) = together.do("ci", "status", "--fresh", "--json", now="12-02 13:00").data["plans"]
+        assert open_plan["next"]["code"] == "takedown-open"
+        asked = ("takedown", "a-0003", risk, "--nothing-there", "--reason", "somebody looked", "--json")
+        together.do("oncall", *asked, now=f"12-02 13:0{number}", check=4 if number < len(left) - 1 else 0)
+    assert together.do("ci", "status", "--fresh", "--json", now="12-02 13:10").data["plans"] == []
+    kinds = [event["type"] for event in together.instance.ledger("blog/changes/2026/2026-12-02-1")]
+    assert (kinds.count("takedown"), kinds.count("followed-up")) == (1, 6)
+    refs = together.refs()
+    together.run("12-02 13:15")
+    together.do("oncall", "takedown", "a-0003", "--reason", "again", now="12-02 13:16")
+    assert together.refs() == refs, "neither a run nor a repetition records anything"
+    together.do("ci", "audit", "blog", now="12-02 13:20")
 
 
 @drill("8. Nobody knows who was told")

@@ -138,6 +138,17 @@ def test_a_canceled_plan_does_nothing_further(stage: str) -> None:
     assert "canceled" in decision.what
 
 
+def test_an_opened_takedown_is_a_persons_and_no_run_waits_for_it() -> None:
+    opened = (EventType.TAKEDOWN, {"articles": ["a-1"], "risks": ["caches", "archives"], "reason": "r"})
+    closed = [(EventType.FOLLOWED_UP, {"risk": risk, "outcome": "done", "reason": "r"}) for risk in ("caches", "archives")]
+    public = up_to("confirmed", CHANGE)
+    decision = asks(plan_view(CHANGE, *public, opened, closed[0]))
+    assert said(decision) == ("none", "", "person", "takedown-open", EXIT_OK)
+    assert decision.what.endswith("archives")
+    assert decision.command == f"publisher takedown {CHANGE.path}"
+    assert asks(plan_view(CHANGE, *public, opened, *closed)).code == "over"
+
+
 @pytest.mark.parametrize("controls", [(), (PAUSED,), (skipped(),)])
 @pytest.mark.parametrize("asked", [(), (no(PLAN, "dismissed"),), (never(PLAN),), (yes(PLAN, NOW - 9 * DAYS),)])
 @pytest.mark.parametrize("found", [PLAN, None, publication(numbers=(8, 9)), revised(PLAN)])
