@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from publisher.cli.boundary import Asked
+from publisher.errors import UsageProblem
 
 
 def _set(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
@@ -49,6 +50,13 @@ class Verb(click.Command):
         super().__init__(*args, **kwargs)
         self.examples = tuple(examples)
         self.params += [flag("json", "Print one JSON document on stdout."), *common_flags(hidden=True)]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except UsageProblem as problem:
+            problem.next = problem.next or f"{ctx.command_path} --help"
+            raise
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_examples(self.examples, formatter)

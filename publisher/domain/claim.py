@@ -137,7 +137,8 @@ def acquire(standing: Standing, *, holder: str, nonce: str, plan: str, now: date
     last = standing.last
     if last and not last.released and now < last.until:
         until = for_people(last.until, parse_zone("UTC"))
-        raise ComeBackLater("busy", f"{last.holder} holds fence {last.fence.number} for {last.plan} until {until}")
+        says = f"{last.holder} holds fence {last.fence.number} for {last.plan} until {until}"
+        raise ComeBackLater("busy", says, next="publisher run, when the lease is over")
     fence = Fence(epoch=standing.epoch, epoch_id=standing.epoch_id, number=(last.fence.number if last else 0) + 1, nonce=nonce)
     fields = {**fence.as_data(), "holder": holder, "plan": plan, "until": in_utc(now + min(lease, LONGEST_LEASE))}
     return NewEvent(type=EventType.CLAIMED, fields=fields, claim=fence.number)

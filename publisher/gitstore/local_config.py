@@ -195,7 +195,7 @@ def _include_of_ci(key: str, value: str, repository: Path) -> bool:
 def check_remote(remote: str, settings: Settings) -> tuple[str, ...]:
     """The URLs behind a remote's name (or the URL itself). Refuses what could be an option or another protocol."""
     if remote.startswith("-") or not remote.isprintable() or not remote:
-        raise InputProblem("remote-name", "a remote is named by a word, a path or a URL")
+        raise InputProblem("remote-name", "a remote is named by a word, a path or a URL", next="git remote -v")
     urls = [value for key, value in settings if key in (f"remote.{remote}.url", f"remote.{remote}.pushurl")]
     for url in urls or [remote]:
         if not _protocol_allowed(url):

@@ -115,4 +115,4 @@ def keygen(*arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[b
     except FileNotFoundError:
         raise NeedsPerson("ssh-keygen-missing", "ssh-keygen is not installed", next="install OpenSSH 8.2 or newer")
     except subprocess.TimeoutExpired:
-        raise ComeBackLater("ssh-keygen-slow", "ssh-keygen did not answer in time")
+        raise ComeBackLater("ssh-keygen-slow", "ssh-keygen did not answer in time", next="the same command again")

@@ -347,9 +347,8 @@ class GitStore:
         """The last look at what leaves: a record's push carries nothing but ledger lines and public forms."""
         for _, path in self._git.new_objects(commit, [tips.state, tips.default]):
             if not path.startswith(WRITTEN_BY_PUBLISHER):
-                raise StoppedForSafety(
-                    "foreign-objects", "a record would push something that is neither ledger nor public form"
-                )
+                says = "a record would push something that is neither ledger nor public form"
+                raise StoppedForSafety("foreign-objects", says, next="publisher audit")
 
     def start(self, tips: Tips, branch: str, batch: Batch, at: datetime) -> Tips:
         """Creates a missing state branch with its first records: for ``init`` and ``reconcile --restore`` only."""

@@ -83,15 +83,19 @@ def check_paths(files: Mapping[str, bytes]) -> None:
     for path in sorted(files):
         for segment in path.split("/"):
             if not is_safe_segment(segment) or path == CLAIM_PATH:
-                raise InputProblem("bad-output-path", f"{path!a} is not a path that every server takes as it is")
+                raise InputProblem(
+                    "bad-output-path", f"{path!a} is not a path that every server takes as it is", next="rename it"
+                )
         key = unicodedata.normalize("NFKC", path).casefold()
         if key in spellings:
-            raise InputProblem("two-outputs", f"{path!a} and {spellings[key]!a} are one path on some file systems")
+            raise InputProblem(
+                "two-outputs", f"{path!a} and {spellings[key]!a} are one path on some file systems", next="rename one of them"
+            )
         spellings[key] = path
     folders = {key[:at] for key in spellings for at in range(len(key)) if key[at] == "/"}
     both = sorted(folders & spellings.keys())
     if both:
-        raise InputProblem("two-outputs", f"{both[0]!a} would be a file and a folder")
+        raise InputProblem("two-outputs", f"{both[0]!a} would be a file and a folder", next="rename one of them")
 
 
 def _write(files: Mapping[str, bytes], root: Path) -> None:

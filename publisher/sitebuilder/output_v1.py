@@ -72,7 +72,7 @@ def merge(parts: Sequence[Mapping[str, bytes]]) -> dict[str, bytes]:
     for part in parts:
         for path, data in part.items():
             if path in files:
-                raise InputProblem("two-outputs", f"two things want to be published at {path!a}")
+                raise InputProblem("two-outputs", f"two things want to be published at {path!a}", next="rename one of them")
             files[path] = data
     return files
 
@@ -90,7 +90,7 @@ def _start(request: BuildRequest) -> Making:
         rendered[article.id] = render(article.body, article.files, source=source, address=address, words=theme.text_words())
     for name in ("id", "url", "guid"):
         if len({getattr(article, name) for article in request.articles}) != len(request.articles):
-            raise InputProblem("two-outputs", f"two articles share their {name}")
+            raise InputProblem("two-outputs", f"two articles share their {name}", next="rename one of them")
     entries = [entry_of(article) for article in request.articles]
     return Making(site=site, theme=theme, articles=request.articles, entries=entries, rendered=rendered)
 

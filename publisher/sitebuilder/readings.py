@@ -111,7 +111,8 @@ def _inflate(data: bytes, start: int, window: int, budget: list[int]) -> bytes:
         for at, end in pairwise(chain((start,), range(start + 512, len(data), 65536), (len(data),))):
             out += unpacker.decompress(data[at:end], budget[0] + 1 - len(out))
             if len(out) > budget[0]:
-                raise StoppedForSafety("too-large-to-scan", "a compressed part is too large to be looked through for leaks")
+                says = "a compressed part is too large to be looked through for leaks"
+                raise StoppedForSafety("too-large-to-scan", says, next="replace the file by a smaller one")
             if unpacker.eof:
                 break
     except zlib.error:

@@ -29,13 +29,25 @@ def check(withdrawn: Sequence[Withdrawn], urls: Collection[str], files: Collecti
     moved = {item.url for item in withdrawn}
     for item in withdrawn:
         if item.answer not in (GONE, REDIRECT) or bool(item.to) != (item.answer == REDIRECT):
-            raise InputProblem("bad-withdrawal", f"the withdrawal of {item.id} is neither gone nor a redirect with its address")
+            raise InputProblem(
+                "bad-withdrawal",
+                f"the withdrawal of {item.id} is neither gone nor a redirect with its address",
+                next='publisher revise PLAN --reason "…"',
+            )
         if item.url in seen or not URL_PATH.fullmatch(item.url):
-            raise InputProblem("bad-withdrawal", f"the withdrawn address of {item.id} is in use or no site path")
+            raise InputProblem(
+                "bad-withdrawal",
+                f"the withdrawn address of {item.id} is in use or no site path",
+                next='publisher revise PLAN --reason "…"',
+            )
         seen.add(item.url)
         inside = item.to.endswith("/") and page_path(item.to) in files and item.to not in moved
         if item.answer == REDIRECT and not inside and not _is_outside(item.to):
-            raise InputProblem("broken-redirect", f"the withdrawn {item.id} redirects to an address that is not there")
+            raise InputProblem(
+                "broken-redirect",
+                f"the withdrawn {item.id} redirects to an address that is not there",
+                next='publisher revise PLAN --reason "…"',
+            )
 
 
 def _is_outside(url: str) -> bool:

@@ -118,7 +118,9 @@ def _public_article(bench: Bench, planned: PlannedArticle, draft: Draft) -> Publ
     publish_at = with_offset(bench.plan.publish_at)
     correction = bench.plan.kind is Kind.CHANGE and bench.plan.action is ChangeAction.CORRECT
     if correction and known is None:
-        raise NeedsPerson("not-public", f"{planned.id} is not public, so it cannot be corrected", plan=bench.plan.path)
+        raise NeedsPerson(
+            "not-public", f"{planned.id} is not public, so it cannot be corrected", next=_cancel(bench), plan=bench.plan.path
+        )
     if correction and known and planned.was and known.digest != planned.was:
         raise NeedsPerson(
             "text-moved", f"{planned.id} is public as {short(known.digest)}, the correction was made for {short(planned.was)}",
@@ -130,6 +132,11 @@ def _public_article(bench: Bench, planned: PlannedArticle, draft: Draft) -> Publ
         updated=publish_at if correction else "", body=draft.body.reveal(),
         files={name: data for name, data in draft.files.items() if name != "index.md"},
     )  # fmt: skip
+
+
+def _cancel(bench: Bench) -> str:
+    """What is next where a plan asks for what can never be."""
+    return f'publisher cancel {bench.plan.path} --reason "…"'
 
 
 def _check_build_source(bench: Bench, text: PublicText, digests: Mapping[str, str]) -> None:
@@ -163,7 +170,12 @@ def _prepared_elsewhere(bench: Bench, article: str) -> set[str]:
 def _withdrawal(bench: Bench, article: str, url: str, answer: str, to: str) -> dict[str, str]:
     known = bench.production.content.texts.get(article)
     if known is None or known.url != url:
-        raise NeedsPerson("not-public", f"{article} is not public at {url}, so it cannot be withdrawn", plan=bench.plan.path)
+        raise NeedsPerson(
+            "not-public",
+            f"{article} is not public at {url}, so it cannot be withdrawn",
+            next=_cancel(bench),
+            plan=bench.plan.path,
+        )
     return {"id": article, "url": url, "answer": answer, "to": to}
 
 
@@ -171,4 +183,6 @@ def _check_rollback(bench: Bench) -> None:
     content = bench.production.content
     for item in bench.plan.reverts:
         if (item.id, item.digest) not in content.known or item.id in content.withdrawn:
-            raise NeedsPerson("no-such-text", f"{item.id} was never public as {short(item.digest)}", plan=bench.plan.path)
+            raise NeedsPerson(
+                "no-such-text", f"{item.id} was never public as {short(item.digest)}", next=_cancel(bench), plan=bench.plan.path
+            )
