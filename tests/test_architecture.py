@@ -37,10 +37,24 @@ ALSO = {
 HOMES = {
     "git": "gitstore.gateway", "gitdb": "gitstore.gateway", "yaml": "gitstore", "ruamel": "gitstore", "jsonschema": "gitstore",
     "jinja2": "sitebuilder", "markdown_it": "sitebuilder", "mdit_py_plugins": "sitebuilder", "nh3": "sitebuilder",
-    "pygments": "sitebuilder", "feedgenerator": "sitebuilder", "urllib3": "verify", "smtplib": "notify", "github": "forge",
+    "pygments": "sitebuilder", "pyromark": "sitebuilder", "latex2mathml": "sitebuilder", "feedgenerator": "sitebuilder",
+    "urllib3": "verify", "smtplib": "notify", "github": "forge",
     "click": "cli", "greenlet": "simulation", "cronsim": "engine", "boto3": "targets", "botocore": "targets",
 }  # fmt: skip
-HEAVY = {"git", "gitdb", "jsonschema", "jinja2", "urllib3", "ruamel", "github", "boto3", "markdown_it", "pygments", "nh3"}
+HEAVY = {
+    "git",
+    "gitdb",
+    "jsonschema",
+    "jinja2",
+    "urllib3",
+    "ruamel",
+    "github",
+    "boto3",
+    "markdown_it",
+    "pygments",
+    "nh3",
+    "latex2mathml",
+}
 PURE = {
     "__future__", "collections", "dataclasses", "datetime", "enum", "functools", "hashlib", "itertools", "json", "re", "typing",
     "urllib.parse", "zoneinfo",

@@ -17,7 +17,7 @@ from publisher.domain.site_content import Content
 from publisher.errors import InputProblem, StoppedForSafety
 from publisher.ports import BuildRequest, Progress, ReadsRepository, SiteBuilder
 
-OUTPUT = 1
+OUTPUT = 2
 """The builder's output version for new presentations; a recorded release names its own."""
 
 

@@ -18,10 +18,10 @@ from publisher.domain.article import CLAIM_PATH, RESERVED_NAMES, Draft, PublicAr
 from publisher.domain.fingerprint import digest, release_id
 from publisher.errors import Bug, InputProblem, StoppedForSafety
 from publisher.ports import BuildRequest
-from publisher.sitebuilder import leak_scan, output_v1, public_form
-from publisher.sitebuilder.markdown import references as files_used_by
+from publisher.sitebuilder import leak_scan, output_v1, output_v2, public_form
+from publisher.sitebuilder.markdown_events import references as files_used_by
 
-OUTPUTS: dict[int, Callable[[BuildRequest], dict[str, bytes]]] = {1: output_v1.outputs}
+OUTPUTS: dict[int, Callable[[BuildRequest], dict[str, bytes]]] = {1: output_v1.outputs, 2: output_v2.outputs}
 """Output version → what makes it. Old versions stay: recorded releases are built again by them."""
 
 NEWEST_OUTPUT = max(OUTPUTS)

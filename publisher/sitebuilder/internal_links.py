@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 
 from publisher.domain.article import PublicArticle, page_path
 from publisher.errors import InputProblem
-from publisher.sitebuilder.markdown import Link, Rendered
 from publisher.sitebuilder.public_form import HEAD_LINES, source_path
 from publisher.sitebuilder.references import Source
+from publisher.sitebuilder.rendered import Link, Rendered
 
 
 def article_source(site: str, article: PublicArticle) -> Source:

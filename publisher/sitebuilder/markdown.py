@@ -1,4 +1,4 @@
-"""Markdown to HTML: GitHub's dialect as its readers know it, with nothing in it that a reviewer would not have seen.
+"""Markdown to HTML for output version 1: GitHub's dialect, with nothing in it that a reviewer would not have seen.
 
 Rules:
 * tables, strikethrough, bare links, task lists, alerts and footnotes are on; raw HTML is off and shown as text;
@@ -10,10 +10,8 @@ Rules:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 from urllib.parse import unquote
@@ -21,42 +19,13 @@ from urllib.parse import unquote
 from publisher.errors import InputProblem
 from publisher.sitebuilder import limits
 from publisher.sitebuilder.characters import illegal_line
+from publisher.sitebuilder.headings import Headings
 from publisher.sitebuilder.images import size_of
 from publisher.sitebuilder.markdown_rules import install
 from publisher.sitebuilder.references import Kind, Source, check_image, file_name, kind_of_link
+from publisher.sitebuilder.rendered import Address, Link, Rendered
 from publisher.sitebuilder.sanitise import sanitise
 from publisher.sitebuilder.words import ENGLISH, Words
-
-NOT_IN_SLUG = re.compile(r"[^\w\s-]|_")
-FOOTNOTE_ID = re.compile(r"fn(?:ref)?[0-9-]+")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Link:
-    """A link into this site that the finished release must be able to follow: ``path`` "" means the page itself."""
-
-    path: str
-    anchor: str
-    line: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rendered:
-    """An article's text as HTML, the ids in it, and its links into the site."""
-
-    html: str
-    anchors: frozenset[str]
-    links: tuple[Link, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Address:
-    """How links are written. ``root`` stands before site paths and ``page`` before files beside the article; ``fragment``
-    before ``#anchor`` ("" on the page itself, the page's full URL in a feed)."""
-
-    root: str
-    page: str
-    fragment: str = ""
 
 
 @cache
@@ -102,21 +71,6 @@ def _walk(tokens: list[Any]) -> Iterator[tuple[Any, int]]:
             if child.type in ("softbreak", "hardbreak"):
                 inner += 1
             yield child, inner
-
-
-def references(markdown: str) -> tuple[str, ...]:
-    """The names of the files beside the article that its images and links use, sorted. ``InputProblem`` names the line.
-
-    A front matter block may stand before the text; it is Markdown's thematic break and heading, and names no file.
-    """
-    source, names = Source(path="index.md"), set()
-    for token, line in _walk(_parse(markdown, {}, source)):
-        if token.type == "image":
-            check_image(token.attrs["src"], source.at(line))
-            names.add(file_name(token.attrs["src"]))
-        elif token.type == "link_open" and kind_of_link(token.attrs["href"], source.at(line)) is Kind.FILE:
-            names.add(file_name(token.attrs["href"]))
-    return tuple(sorted(names))
 
 
 def render(text: str, files: Mapping[str, bytes], *, source: Source, address: Address, words: Words = ENGLISH) -> Rendered:
@@ -182,25 +136,16 @@ def _align(token: Any) -> None:
 
 
 def _name_headings(tokens: list[Any]) -> set[str]:
-    """Gives each heading its id, from its text as GitHub makes it; a repeated one gets a number."""
-    used: set[str] = set()
-    numbers: dict[str, int] = {}
+    """Gives each heading its id."""
+    names = Headings()
     for index, token in enumerate(tokens):
         if token.type != "heading_open":
             continue
-        text = "".join(c.content for c in tokens[index + 1].children or () if c.type in ("text", "code_inline"))
-        base = "-".join(NOT_IN_SLUG.sub("", text.strip().lower()).split()).strip("-") or "section"
-        # The footnotes' own ids start like this.
-        base = f"section-{base}" if FOOTNOTE_ID.fullmatch(base) else base
-        anchor, number = base, numbers.get(base, 1)
-        while anchor in used:
-            anchor, number = f"{base}-{number}", number + 1
-        numbers[base] = number
-        used.add(anchor)
+        anchor = names.anchor("".join(c.content for c in tokens[index + 1].children or () if c.type in ("text", "code_inline")))
         token.attrs["id"] = anchor
         token.tag = tokens[index + 2].tag = "h2" if token.tag == "h1" else token.tag
         tokens[index + 2].meta = {"anchor": anchor}
-    return used
+    return names.used
 
 
 def _name_alerts(tokens: list[Any], words: Words) -> None:

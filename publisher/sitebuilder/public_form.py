@@ -20,9 +20,11 @@ from publisher.domain.article import RESERVED_PAGES, URL_PATH, Draft, PublicArti
 from publisher.domain.business_calendar import parse_instant
 from publisher.errors import Bug, InputProblem
 from publisher.sitebuilder import images
+from publisher.sitebuilder.article_html import render
 from publisher.sitebuilder.characters import illegal_line, is_one_line
-from publisher.sitebuilder.markdown import Address, references, render
+from publisher.sitebuilder.markdown_events import references
 from publisher.sitebuilder.references import Source
+from publisher.sitebuilder.rendered import Address
 
 KEYS = ("id", "url", "guid", "title", "summary", "category", "tags", "date", "updated")
 HEAD_LINES = len(KEYS) + 2

@@ -36,8 +36,8 @@ class Source:
     path: str
     lines_before: int = 0
 
-    def at(self, line: int) -> str:
-        return f"{self.path}:{self.lines_before + line}:1"
+    def at(self, line: int, column: int = 1) -> str:
+        return f"{self.path}:{self.lines_before + line}:{column}"
 
 
 def suffix(name: str) -> str:

@@ -10,8 +10,9 @@ Rules:
 * a page's processor time and memory are bounded (``limits.py``);
 * an error names the template and its line; the library's own message may quote content and is not passed on.
 
-What templates are given: ``site`` (``views.SiteView``), ``page`` (``views.Page``), ``words``, the functions ``href(path)`` and
-``asset(name)``, the filter ``day``, and for each kind of page what ``output_v1.py`` says there.
+What templates are given: ``site`` (``views.SiteView``), ``page`` (``views.Page``), ``words``, ``output`` (the version), the functions
+``href(path)`` and ``asset(name)``, the filter ``day``, and for each kind of page what ``site_files.py`` and the output version's own
+file say.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def default_theme() -> dict[str, bytes]:
 class Theme:
     """One site's theme, ready to render. ``InputProblem`` when a file of it is missing or broken."""
 
-    def __init__(self, files: Mapping[str, bytes], site: SiteView) -> None:
+    def __init__(self, files: Mapping[str, bytes], site: SiteView, output: int) -> None:
         self._folder = f"site-src/{site.id}/theme"
         self._sources = {name: self._text(name, data) for name, data in files.items() if name.endswith(TEMPLATE)}
         self.assets = {name: data for name, data in files.items() if not name.endswith(TEMPLATE) and name != WORDS}
@@ -62,14 +63,14 @@ class Theme:
         for name in self.assets:
             if not ASSET_PATH.fullmatch(name):
                 raise self._problem("theme-broken", "an asset's path has small letters, digits, - _ . and / only")
-        self._environment = self._make_environment(site)
+        self._environment = self._make_environment(site, output)
 
     def render(self, template: str, /, **context: Any) -> bytes:
         """One page as UTF-8. ``InputProblem`` names the template and line that failed."""
         name = f"{template}{TEMPLATE}"
         return str(self._guarded(name, lambda: self._environment.get_template(name).render(**context))).encode("utf-8")
 
-    def _make_environment(self, site: SiteView) -> Any:
+    def _make_environment(self, site: SiteView, output: int) -> Any:
         from jinja2 import FunctionLoader, StrictUndefined
         from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -88,7 +89,7 @@ class Theme:
             environment.filters.pop(name, None)
         environment.intercepted_binops = frozenset({"*", "**"})
         environment.call_binop = _checked_binop(environment.binop_table)
-        environment.globals.update(site=site, words=self.words, href=site.href, asset=self._asset_of(site))
+        environment.globals.update(output=output, site=site, words=self.words, href=site.href, asset=self._asset_of(site))
         environment.filters["day"] = self._day
         return environment
 

@@ -11,7 +11,7 @@ from publisher.gitstore.drafts import draft_sources, read_draft
 from publisher.gitstore.gateway import Git
 from publisher.gitstore.instance_files import policy_of
 from publisher.gitstore.strict_yaml import load
-from publisher.sitebuilder.markdown import references
+from publisher.sitebuilder.markdown_events import references
 from tests.field import stories
 from tests.field.stories import FIRST
 from tests.support.gitrepos import Repository, clone, started

@@ -31,8 +31,10 @@ from publisher.gitstore.validation import check_site_url
 from publisher.gitstore.workflow_reading import workflow_of
 from publisher.notify.recipients import is_address, read_addresses
 from publisher.sitebuilder import images, leak_scan, public_form, readings
-from publisher.sitebuilder.markdown import Address, references, render
+from publisher.sitebuilder.article_html import render
+from publisher.sitebuilder.markdown_events import references
 from publisher.sitebuilder.references import Source
+from publisher.sitebuilder.rendered import Address
 from publisher.sitebuilder.theme import Theme, default_theme
 from publisher.sitebuilder.views import site_view
 from publisher.targets.claim_file import read_claim, read_fence
@@ -318,12 +320,12 @@ def _calendar(data: bytes) -> None:
 
 
 def _template(data: bytes) -> None:
-    theme = Theme(default_theme() | {"article.html.j2": data}, site_view(SITE))
+    theme = Theme(default_theme() | {"article.html.j2": data}, site_view(SITE), 2)
     theme.render("article", html="<p>x</p>", newer=None, older=None)
 
 
 def _words(data: bytes) -> None:
-    theme = Theme(default_theme() | {"words.json": data}, site_view(SITE))
+    theme = Theme(default_theme() | {"words.json": data}, site_view(SITE), 2)
     theme.words["page_number"].format(number=1), theme.words["title_of_tags"].format(name="x")
     theme.text_words()
 

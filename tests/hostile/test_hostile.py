@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from publisher.sitebuilder import images
-from publisher.sitebuilder.markdown import Address, render
+from publisher.sitebuilder.article_html import render
 from publisher.sitebuilder.references import Source
+from publisher.sitebuilder.rendered import Address
 from tests.hostile import text_cases
 from tests.hostile.case import SENTINEL, Case
 from tests.hostile.ground import Ground
@@ -52,7 +53,7 @@ def test_hostile(ground: tuple[Ground, dict[str, Case]], name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(text_cases.SHOWN))
-def test_raw_html_becomes_text(name: str) -> None:
+def test_what_is_legal_becomes_text(name: str) -> None:
     found = render(text_cases.SHOWN[name].decode(), {}, source=Source(path="x"), address=Address(root="", page="/x/"))
     assert not re.search(r"<(?:script|base|meta|form|iframe|style|svg|input name)\b", found.html, re.IGNORECASE)
     assert "onerror=" not in re.sub(r">[^<]*<", "><", f">{found.html}<")

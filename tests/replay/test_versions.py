@@ -24,7 +24,7 @@ from publisher.errors import InputProblem
 from publisher.gitstore import instance_files as files
 from publisher.gitstore.drafts import read_draft
 from publisher.gitstore.gateway import Git
-from publisher.sitebuilder.markdown import references
+from publisher.sitebuilder.markdown_events import references
 from tests.support.audited import chained
 from tests.support.gitrepos import started
 from tests.support.values import fold

@@ -4,52 +4,66 @@ import json
 import random
 import resource
 import signal
+from collections.abc import Callable
 
 import pytest
 
 from publisher.errors import InputProblem
-from publisher.sitebuilder import limits, svg
+from publisher.sitebuilder import article_html, limits, markdown, svg
 from publisher.sitebuilder.images import clean
-from publisher.sitebuilder.markdown import Address, references, render
 from publisher.sitebuilder.picture import BadPicture
 from publisher.sitebuilder.references import Source
+from publisher.sitebuilder.rendered import Address
 from publisher.sitebuilder.theme import Theme, default_theme
 from publisher.sitebuilder.views import site_view
 from tests.support.sitebuilding import SITE, jpeg, jpeg_segment, png, png_chunk
 from tests.support.sitebuilding import svg as drawing
 
+SOURCE = Source(path="x")
+ADDRESS = Address(root="", page="/x/")
+
 
 def page(text: str) -> str:
-    return render(text, {}, source=Source(path="x"), address=Address(root="", page="/x/")).html
+    return article_html.render(text, {}, source=SOURCE, address=ADDRESS).html
 
 
-def refused(text: str) -> tuple[str, str]:
+def page_of_version_1(text: str) -> str:
+    return markdown.render(text, {}, source=SOURCE, address=ADDRESS).html
+
+
+def refused(text: str, render: Callable[[str], str] = page) -> tuple[str, str]:
     with pytest.raises(InputProblem) as caught:
-        references(text)
+        render(text)
     return caught.value.code, caught.value.where
 
 
+MANY = "[a]: " + "/x" * 600 + "/\n\n"
+WIDE = "|a" * 2000 + "|\n" + "|-" * 2000 + "|\n" + "|b\n" * 90
+
+
 def test_a_text_at_its_limits_is_taken_and_one_beyond_is_not() -> None:
+    assert len(page(MANY + "[a]\n\n" * 9000)) < 500_000  # the parser itself bounds what references expand to
+    assert refused(WIDE) == ("text-too-tangled", "x:1:1")
+    page(">" * 98 + " deep")
+    assert refused(">" * 120 + " deep")[0] == "text-too-tangled"
+    page(("word " * 40_000 + "\n\n") + "[" * 30_000 + "\n\n" + "![" * 3_000 + "*_" * 30_000)
+
+
+def test_limits_of_version_1() -> None:
     long = "word " * (limits.LONGEST_BLOCK // 5)
-    references(f"a\n\n{long}\n")
-    assert refused(f"a\n\n{long}and more\n") == ("text-too-tangled", "index.md:3:1")
+    page_of_version_1(f"a\n\n{long}\n")
+    assert refused(f"a\n\n{long}and more\n", page_of_version_1) == ("text-too-tangled", "x:3:1")
     some = "[a](/x/)\n\n" * limits.MOST_BRACKETS
-    references(some)
-    assert refused(f"{some}[b](/y/)\n") == ("text-too-tangled", f"index.md:{2 * limits.MOST_BRACKETS + 1}:1")
-    many = "[a]: " + "/x" * 600 + "/\n\n"
-    references(many + "[a]\n\n" * 800)
-    assert refused(many + "[a]\n\n" * 900)[0] == "text-too-tangled"
-    assert refused("|a" * 2000 + "|\n" + "|-" * 2000 + "|\n" + "|b\n" * 90)[0] == "text-too-tangled"
-
-
-def test_brackets_in_code_count_for_nothing() -> None:
-    references("```\n" + "[" * 3 * limits.MOST_BRACKETS + "\n```\n")
+    page_of_version_1(some)
+    assert refused(f"{some}[b](/y/)\n", page_of_version_1) == ("text-too-tangled", f"x:{2 * limits.MOST_BRACKETS + 1}:1")
+    page_of_version_1(MANY + "[a]\n\n" * 800)
+    assert refused(MANY + "[a]\n\n" * 900, page_of_version_1)[0] == "text-too-tangled"
+    assert refused(WIDE, page_of_version_1)[0] == "text-too-tangled"
+    page_of_version_1("```\n" + "[" * 3 * limits.MOST_BRACKETS + "\n```\n")  # in code they count for nothing
 
 
 def test_bare_links_are_found_as_if_nothing_were_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rule is given less of the text before it; what it makes of a text must not change by a byte."""
-    from publisher.sitebuilder import markdown
-
     pieces = (
         "http",
         "https",
@@ -83,7 +97,7 @@ def test_bare_links_are_found_as_if_nothing_were_bounded(monkeypatch: pytest.Mon
 
     def all_pages() -> list[str]:
         markdown._parser.cache_clear()
-        return [page(text) for text in texts]
+        return [page_of_version_1(text) for text in texts]
 
     bounded = all_pages()
     assert sum("<a " in text for text in bounded) > 200
@@ -133,19 +147,19 @@ def test_memory_is_bounded_and_the_bound_taken_away() -> None:
 def test_a_template_is_bounded(template: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SECONDS_A_PAGE", 0.2)
     with pytest.raises(InputProblem) as caught:
-        Theme(default_theme() | {"article.html.j2": f"\n{template}".encode()}, site_view(SITE)).render("article")
+        Theme(default_theme() | {"article.html.j2": f"\n{template}".encode()}, site_view(SITE), 2).render("article")
     assert (caught.value.code, caught.value.where) == ("theme-broken", "site-src/garden/theme/article.html.j2:2:1")
 
 
 def test_arithmetic_of_ordinary_themes_goes_on() -> None:
     text = b"{{ 2 ** 10 }} {{ '-' * 3 }} {{ 3 * 4 }} {{ 7 % 4 }} {{ '%s!' % 'a' }}"
-    assert Theme(default_theme() | {"article.html.j2": text}, site_view(SITE)).render("article") == b"1024 --- 12 3 a!"
+    assert Theme(default_theme() | {"article.html.j2": text}, site_view(SITE), 2).render("article") == b"1024 --- 12 3 a!"
 
 
 @pytest.mark.parametrize("word", ["{day.__class__}", "{day:>99}", "{day!r}", "{nope}", "{", "{0}", "{day[0]}"])
 def test_words_have_plain_places_only(word: str) -> None:
     with pytest.raises(InputProblem) as caught:
-        Theme(default_theme() | {"words.json": json.dumps({"day": word}).encode()}, site_view(SITE))
+        Theme(default_theme() | {"words.json": json.dumps({"day": word}).encode()}, site_view(SITE), 2)
     assert caught.value.code == "theme-broken"
 
 

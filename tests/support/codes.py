@@ -71,6 +71,10 @@ def returned(file: str, function: str) -> set[str]:
     raise AssertionError(f"{file} has no function {function}")
 
 
+def _texts() -> set[str]:
+    return arguments("sitebuilder/article_html.py", "_refused") | arguments("sitebuilder/raw_html.py", "_refuse")
+
+
 def _references() -> set[str]:
     return arguments("sitebuilder/references.py", "_refused")
 
@@ -104,8 +108,10 @@ COMPUTED: dict[tuple[str, str], Callable[[], set[str]]] = {
     ("gitstore/drafts.py", "code"): _kinds,
     ("gitstore/strict_yaml.py", "code"): _yaml,
     ("gitstore/validation.py", "f'schema-{_kebab(problem.validator)}'"): _schema,
+    ("sitebuilder/article_html.py", "code"): _texts,
     ("sitebuilder/images.py", "problem.code"): _pictures,
     ("sitebuilder/internal_links.py", "problem"): lambda: set(internal_links._SAYS),
+    ("sitebuilder/markdown_events.py", "problem.code"): _references,
     ("sitebuilder/public_form.py", "problem.code"): _references,
     ("sitebuilder/references.py", "code"): _references,
     ("sitebuilder/theme.py", "code"): lambda: arguments("sitebuilder/theme.py", "_problem"),

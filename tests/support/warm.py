@@ -153,11 +153,8 @@ def _import_everything() -> None:
     import github
     import jinja2.sandbox
     import jsonschema
-    import markdown_it
-    import mdit_py_plugins.footnote
-    import mdit_py_plugins.gfm_autolink
-    import nh3
     import pygments
+    import pyromark
     import yaml.cyaml
 
     from publisher.cli import main, plan, run, status  # noqa: F401
@@ -165,12 +162,12 @@ def _import_everything() -> None:
     from publisher.forge import github_api, github_forge, github_requests, requests  # noqa: F401
     from publisher.gitstore import store, validation  # noqa: F401
     from publisher.notify import alerts  # noqa: F401
-    from publisher.sitebuilder import builder, output_v1  # noqa: F401
+    from publisher.sitebuilder import builder, output_v2  # noqa: F401
     from publisher.targets import all_targets  # noqa: F401
     from publisher.verify import probes  # noqa: F401
 
     assert cronsim and git.cmd and github and jsonschema and yaml.cyaml
-    assert feedgenerator and jinja2.sandbox and markdown_it and mdit_py_plugins and nh3 and pygments
+    assert feedgenerator and jinja2.sandbox and pygments and pyromark
 
 
 def _become(asked: Mapping[str, Any]) -> None:
