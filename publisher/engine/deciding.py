@@ -25,7 +25,7 @@ from publisher.domain.lines import Step
 from publisher.domain.plan import Conflict, Kind, Plan
 from publisher.engine.site_view import PlanView, SiteView, refusal_of, rejected
 from publisher.engine.succession import check_successor, is_late_revision
-from publisher.errors import EXIT_INPUT, EXIT_LATER, EXIT_OK, EXIT_PERSON, EXIT_UNKNOWN, Refusal
+from publisher.errors import EXIT_INPUT, EXIT_LATER, EXIT_OK, EXIT_PERSON, EXIT_UNKNOWN, NeedsPerson, Refusal
 
 
 class Act(StrEnum):
@@ -327,9 +327,13 @@ def _deploy_is_unknown(view: PlanView) -> bool:
 
 
 def standing_plan(view: PlanView) -> Plan:
-    """The plan that decisions are about: the bound one, or the file where nothing is bound yet."""
+    """The plan that decisions are about: the bound one, or the file where nothing is bound yet.
+
+    Refuses with what is wrong where neither is there: a verb may be asked about a plan whose file is gone.
+    """
     plan = view.plan or view.found
-    assert plan is not None
+    if plan is None:
+        raise _nothing_stands(view)
     return plan
 
 
@@ -349,13 +353,17 @@ def _run(view: PlanView, act: Act, step: str, code: str, what: str) -> Decision:
 
 def _missing(view: PlanView) -> Decision:
     """The plan's file, or the one that its key is bound to, is not there or cannot be read."""
-    problem = view.problem
-    if not isinstance(problem, Refusal):
-        return _person(view, "plan-deleted", "the plan's file is gone from the default branch", _cancel(view))
+    problem = _nothing_stands(view)
     what = f"{problem.where}: {problem.says}" if problem.where else problem.says
     command = problem.next or f"publisher preview {view.path}"
     decision = _person(view, problem.code, what, command)
     return replace(decision, exit_code=problem.exit_code)
+
+
+def _nothing_stands(view: PlanView) -> Refusal:
+    if isinstance(view.problem, Refusal):
+        return view.problem
+    return NeedsPerson("plan-deleted", "the plan's file is gone from the default branch", next=_cancel(view))
 
 
 def _person(view: PlanView, code: str, what: str, command: str) -> Decision:

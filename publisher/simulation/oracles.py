@@ -257,8 +257,10 @@ class Oracles:
 
     def message(self, world: World, actor: Actor, name: str, text: str) -> None:
         public = {(f"a-{number.decode():0>4}", int(version)) for number, version in WORDS.findall(text.encode())}
-        if not public <= set(self.shown(world.files)[0]) and world.kind != "unconditional":
-            raise Violation("leaked", f"{name} names what is not public")
+        # What a target lost since, or an older release hides, was public all the same.
+        was_public = {item for files in world.ever_live if files for item in self.shown(files)[0]}
+        if not public <= was_public and world.kind != "unconditional":
+            raise Violation("leaked", f"{name} names what was never public")
         for (known, reader), count in world.delivered.items():
             if known == name and count > 1 and name.rsplit("/", 2)[0] not in self.told_again:
                 raise Violation("told-twice", f"{reader} got {name} {count} times")
