@@ -18,6 +18,7 @@ from publisher.domain.article import Draft, PublicArticle, Release, Withdrawn
 from publisher.domain.claim import Fence
 from publisher.domain.evidence import Seen
 from publisher.domain.gates import GateFile
+from publisher.domain.handover import Handed
 from publisher.domain.history import History
 from publisher.domain.instance import Instance, Site
 from publisher.domain.ledger_events import Event, EventType, NewEvent
@@ -630,6 +631,8 @@ class Bench(Protocol):
     probes: Probes
     clock: Clock
     progress: Progress
+    handed: Mapping[str, Handed] | None
+    """What the process that reads drafts handed over, by plan; None where this process reads them itself."""
 
     @property
     def tips(self) -> Tips: ...
@@ -680,3 +683,5 @@ class Worker:
     step: str
     effects: tuple[str, ...]
     work: Callable[[Bench], None]
+    vouch: Callable[[Bench], Handed] | None = None
+    """Makes the release that the line's deploy would deploy, from the approved sources, and says which it is."""

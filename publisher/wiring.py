@@ -300,11 +300,12 @@ def open_instance(
     objects: Path | None = None,
     online: bool = False,
     requests: bool = True,
+    drafts: bool = True,
 ) -> Wired:
     """The instance whose repository contains ``start``.
 
     ``online`` says that a pull-request host may be asked: for commands that write, or look afresh. ``objects`` is a temporary
-    object directory for commands that look at the remote and must leave the clone as it is.
+    object directory for commands that look at the remote and must leave the clone as it is. Without ``drafts`` no draft is read.
     """
     from publisher.gitstore.gateway import Git
     from publisher.gitstore.store import GitStore
@@ -318,7 +319,7 @@ def open_instance(
     )  # fmt: skip
     wired.store = GitStore(
         git, references=lambda text: wired.builder.references(text), actor=wired.actor, run=run_name(env),
-        fetch_into_refs=not objects, host_requests=wired.listed, state_push=wired.state_push,
+        fetch_into_refs=not objects, host_requests=wired.listed, state_push=wired.state_push, drafts=drafts,
     )  # fmt: skip
     return wired
 

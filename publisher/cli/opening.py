@@ -26,17 +26,20 @@ def asked_of(context: click.Context) -> Asked:
 
 
 @contextmanager
-def opened(context: click.Context, *, fresh: bool = False, online: bool = False, requests: bool = True) -> Iterator[Wired]:
+def opened(
+    context: click.Context, *, fresh: bool = False, online: bool = False, requests: bool = True, drafts: bool = True
+) -> Iterator[Wired]:
     """The instance around the current directory.
 
     ``fresh`` looks at the remote into a temporary object store. ``online`` is for verbs that write, and so ask a pull-request host
-    too. Without ``requests`` the host is not even asked which are open: a pause must not wait for it.
+    too. Without ``requests`` the host is not even asked which are open: a pause must not wait for it. Without ``drafts`` none is
+    read, and those of another repository are left alone.
     """
     from publisher.wiring import open_instance
 
     with output.progress() as progress:
         if not fresh:
-            yield open_instance(asked_of(context).start, progress=progress, online=online, requests=requests)
+            yield open_instance(asked_of(context).start, progress=progress, online=online, requests=requests, drafts=drafts)
             return
         with tempfile.TemporaryDirectory(prefix="publisher-look-") as objects:
             yield open_instance(asked_of(context).start, progress=progress, objects=Path(objects), online=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from publisher.cli import ci_report, output
+from publisher.cli.divided import Divided
 from publisher.cli.opening import asked_of, chosen_sites, opened, plan_name, site_of_plan, view_of
 from publisher.cli.reports import tell_plan
 from publisher.cli.verb import Verb
@@ -39,6 +40,8 @@ LARGEST_REPORT = 64 * 1024 * 1024
         "publisher run handbook/daily/2026/2026-12-01               # shows it and asks",
         "publisher run handbook/daily/2026/2026-12-01 --yes --wait 1h",
         "publisher run --site handbook --expect report.json",
+        "publisher run --scheduled --only build --handover handover.json    # reads the drafts",
+        "publisher run --scheduled --only deploy --handover handover.json   # elsewhere, without them",
     ),
 )
 @click.argument("plan", required=False)
@@ -47,6 +50,10 @@ LARGEST_REPORT = 64 * 1024 * 1024
 @click.option("--wait", "wait", metavar="TIME", help="Ask every 2 seconds for a missing approval, for so long (1h).")
 @click.option(
     "--expect", "report", metavar="REPORT", type=click.Path(dir_okay=False), help="Stop if `preview --json` no longer holds."
+)
+@click.option("--only", "side", type=click.Choice(["build", "deploy"]), help="One side of a divided run; needs --handover.")
+@click.option(
+    "--handover", metavar="FILE", type=click.Path(dir_okay=False), help="What the build side writes and the deploy side reads."
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_context
@@ -57,6 +64,8 @@ def command(
     scheduled: bool,
     wait: str | None,
     report: str | None,
+    side: str | None,
+    handover: str | None,
     yes: bool,
 ) -> int:
     """Carry out what is due, under a claim, step by step; whatever was begun is finished first.
@@ -69,7 +78,8 @@ def command(
             output.say_json({"schema": "publisher.run/1", "sites": []})
         return EXIT_OK
     patience = _duration(wait) if wait else None
-    with opened(context, online=True) as wired:
+    divided = Divided(side, handover)
+    with opened(context, online=True, drafts=divided.reads_drafts) as wired:
         wired.git.require_trustworthy()
         tips = wired.store.refresh()
         sites = chosen_sites(wired, tips, site_of_plan(name) if name else site)
@@ -77,19 +87,21 @@ def command(
             _require_expected(wired, Path(report), sites, name)
         if name and not yes:
             _ask(wired, name)
-        outcomes = [_run(wired, one, name, patience) for one in sites]
+        divided.read(wired.store.instance(tips.default).id)
+        outcomes = [_run(wired, one, name, patience, divided) for one in sites]
+        divided.write(wired.store.instance(tips.default).id, outcomes)
         now = wired.clock.now()
     _tell(context, outcomes, now)
     return worst([_exit_code(outcome, now, scheduled=scheduled, named=bool(name)) for outcome in outcomes])
 
 
-def _run(wired: Wired, site: str, name: str, patience: timedelta | None) -> SiteOutcome:
+def _run(wired: Wired, site: str, name: str, patience: timedelta | None, divided: Divided) -> SiteOutcome:
     from publisher.engine.running import run_site
 
     doors = wired.doors()
     deadline = wired.clock.now() + patience if patience else None
     while True:
-        outcome = run_site(doors, site, name)
+        outcome = run_site(doors, site, name, **divided.arguments())
         codes = [item.decision.code for item in outcome.plans.values() if item.decision]
         codes += [outcome.problem.code] if outcome.problem else []
         waiting = any(_waits_for_review(code) for code in codes)

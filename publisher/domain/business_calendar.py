@@ -109,7 +109,7 @@ def start_of(day: date, zone: ZoneInfo) -> datetime:
 
 def in_utc(instant: datetime) -> str:
     """``2026-12-01T01:00:00Z``: how the ledger writes every time."""
-    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return instant.astimezone(UTC).isoformat(timespec="seconds")[:19] + "Z"
 
 
 def with_offset(instant: datetime) -> str:

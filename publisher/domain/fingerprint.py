@@ -41,7 +41,10 @@ def canonical_json(value: Any) -> bytes:
 
     Floats are refused: nothing that an approval names is one. Raises ``TypeError`` or ``ValueError`` on anything else.
     """
-    return json.dumps(_sorted(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
+    return _ENCODER.encode(_sorted(value)).encode("utf-8")
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def _sorted(value: Any) -> Any:
@@ -55,7 +58,8 @@ def _sorted(value: Any) -> Any:
         if not all(isinstance(key, str) for key in value):
             raise TypeError("canonical JSON needs string keys")
         # The RFC sorts by UTF-16 code units, which differs from code points beyond the basic plane.
-        return {key: _sorted(value[key]) for key in sorted(value, key=lambda key: key.encode("utf-16-be"))}
+        plain = all(map(str.isascii, value))
+        return {key: _sorted(value[key]) for key in sorted(value, key=None if plain else lambda key: key.encode("utf-16-be"))}
     if isinstance(value, (list, tuple)):
         return [_sorted(item) for item in value]
     raise TypeError(f"no canonical form for {type(value).__name__}")

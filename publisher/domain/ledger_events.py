@@ -134,6 +134,9 @@ class BrokenLedger(ValueError):
         self.rule = rule
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
 def encode(new: NewEvent, *, after: Event | None, at: str, actor: str, commit: str) -> tuple[bytes, Event]:
     """The line to append (with its newline), and the event it reads back as."""
     if new.claim is None and new.type not in WITHOUT_CLAIM:
@@ -150,7 +153,7 @@ def encode(new: NewEvent, *, after: Event | None, at: str, actor: str, commit: s
         "commit": commit,
         **{name: new.fields[name] for name in sorted(new.fields)},
     }
-    line = json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+    line = _ENCODER.encode(data).encode() + b"\n"
     return line, _event(data, digest(line))
 
 

@@ -12,6 +12,7 @@ from publisher.domain.article import Draft
 from publisher.domain.claim import Fence
 from publisher.domain.fingerprint import short
 from publisher.domain.gates import PLAN_GATE
+from publisher.domain.handover import Handed
 from publisher.domain.history import History
 from publisher.domain.instance import Instance, Site
 from publisher.domain.ledger_events import EventType
@@ -67,7 +68,15 @@ class Doors:
 class RunBench:
     """Implements ``ports.Bench`` over a journal."""
 
-    def __init__(self, *, doors: Doors, journal: Journal, decision: Decision, assembler: Assembler) -> None:
+    def __init__(
+        self,
+        *,
+        doors: Doors,
+        journal: Journal,
+        decision: Decision,
+        assembler: Assembler,
+        handed: Mapping[str, Handed] | None = None,
+    ) -> None:
         view = journal.view.plans[decision.plan]
         if view.plan is None or journal.fence is None:
             raise Bug("no-bench", "a worker needs a readable plan and a claim")
@@ -85,6 +94,7 @@ class RunBench:
         self.reads = doors.reads
         self.builder = doors.builder
         self.assembler = assembler
+        self.handed = handed
         self.target = doors.target(self.site)
         self.staging = doors.staging(self.site)
         self.probes = doors.probes(self.site)

@@ -327,10 +327,7 @@ def _deploy_is_unknown(view: PlanView) -> bool:
 
 
 def standing_plan(view: PlanView) -> Plan:
-    """The plan that decisions are about: the bound one, or the file where nothing is bound yet.
-
-    Refuses with what is wrong where neither is there: a verb may be asked about a plan whose file is gone.
-    """
+    """The plan that decisions are about: the bound one, or the file. Refuses where neither stands: verbs may be asked then, too."""
     plan = view.plan or view.found
     if plan is None:
         raise _nothing_stands(view)
@@ -353,7 +350,9 @@ def _run(view: PlanView, act: Act, step: str, code: str, what: str) -> Decision:
 
 def _missing(view: PlanView) -> Decision:
     """The plan's file, or the one that its key is bound to, is not there or cannot be read."""
-    problem = _nothing_stands(view)
+    problem = view.problem
+    if not isinstance(problem, Refusal):
+        return _person(view, "plan-deleted", "the plan's file is gone from the default branch", _cancel(view))
     what = f"{problem.where}: {problem.says}" if problem.where else problem.says
     command = problem.next or f"publisher preview {view.path}"
     decision = _person(view, problem.code, what, command)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from publisher.domain.handover import Handed
 from publisher.engine.deciding import Decision
 from publisher.engine.site_view import SiteView
 from publisher.errors import EXIT_OK, Refusal, worst
@@ -27,13 +28,17 @@ class PlanOutcome:
 
 @dataclass(kw_only=True)
 class SiteOutcome:
-    """A run of one site. ``problem`` is set when the site as a whole could not be run (busy, unreachable, no ledger)."""
+    """A run of one site. ``problem`` is set when the site as a whole could not be run (busy, unreachable, no ledger).
+
+    ``handed`` is what its build side made, by plan.
+    """
 
     site: str
     plans: dict[str, PlanOutcome] = field(default_factory=dict)
     pushes: int = 0
     problem: Refusal | None = None
     view: SiteView | None = None
+    handed: dict[str, Handed] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> int:

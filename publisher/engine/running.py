@@ -16,6 +16,8 @@ from typing import Any
 from publisher.domain.approval import Rejection
 from publisher.domain.business_calendar import CLOCK_TOLERANCE, in_utc, parse_instant
 from publisher.domain.gates import PLAN_GATE
+from publisher.domain.handover import Handed
+from publisher.domain.history import History
 from publisher.domain.ledger_events import EventType, NewEvent
 from publisher.engine import reconciling
 from publisher.engine.assembling import ReleaseAssembler
@@ -26,6 +28,7 @@ from publisher.engine.journal import Journal
 from publisher.engine.notices import speak
 from publisher.engine.outcomes import PlanOutcome, SiteOutcome
 from publisher.engine.requesting import fields_of, next_gate_file, open_gate
+from publisher.engine.sides import Side, hands_over, is_of
 from publisher.engine.site_view import SiteView, load, rejected
 from publisher.errors import (
     Bug,
@@ -43,12 +46,22 @@ ANOTHERS_TURN = frozenset({"busy", "claimed-meanwhile"})
 NOT_A_FAILURE = frozenset({"decision-changed", "plan-changed", "paused", "approval-changed", "clocks-apart", "clock-behind"})
 
 
-def run_site(doors: Doors, site_id: str, only: str = "", acts: frozenset[Act] = frozenset(Act)) -> SiteOutcome:
-    """Runs one site; ``only`` limits the run to one plan, ``acts`` to some kinds of acts.
+def run_site(
+    doors: Doors,
+    site_id: str,
+    only: str = "",
+    acts: frozenset[Act] = frozenset(Act),
+    *,
+    side: Side = Side.WHOLE,
+    handed: Mapping[str, Handed] | None = None,
+) -> SiteOutcome:
+    """Runs one site; ``only`` limits the run to one plan, ``acts`` to some kinds of acts, ``side`` to one side of it.
+
+    ``handed`` is what the deploy side was handed.
 
     Never raises a ``Refusal``: it stands in the outcome.
     """
-    run = SiteRun(doors, site_id, only, acts)
+    run = SiteRun(doors, site_id, only, acts, side, handed)
     try:
         run.go()
     except Refusal as problem:
@@ -61,8 +74,17 @@ def run_site(doors: Doors, site_id: str, only: str = "", acts: frozenset[Act] = 
 class SiteRun:
     """One run of one site."""
 
-    def __init__(self, doors: Doors, site_id: str, only: str, acts: frozenset[Act]) -> None:
+    def __init__(
+        self,
+        doors: Doors,
+        site_id: str,
+        only: str,
+        acts: frozenset[Act],
+        side: Side = Side.WHOLE,
+        handed: Mapping[str, Handed] | None = None,
+    ) -> None:
         self._doors = doors
+        self._side, self._handed = side, handed
         self._acts = acts
         self._only = only
         self._site_id = site_id
@@ -120,9 +142,12 @@ class SiteRun:
         for decision in decisions(self._journal.view, self._doors.clock.now()):
             if decision.plan in self._stopped or (self._only and decision.plan != self._only):
                 continue
-            if decision.act is not Act.NONE and decision.act in self._acts:
+            if decision.act is not Act.NONE and decision.act in self._acts and self._is_ours(decision):
                 return decision
         return None
+
+    def _is_ours(self, decision: Decision) -> bool:
+        return is_of(self._side, decision, self._journal.view.plans[decision.plan].history)
 
     def _outcome(self, plan: str) -> PlanOutcome:
         return self.outcome.plans.setdefault(plan, PlanOutcome(plan=plan))
@@ -174,6 +199,9 @@ class SiteRun:
 
     def _work(self, decision: Decision, outcome: PlanOutcome) -> None:
         history = self._journal.view.plans[decision.plan].history
+        if hands_over(self._side, decision, history):
+            self._hand_over(decision, history, outcome)
+            return
         worker = self._doors.workers.get((history.kind, decision.step))
         if worker is None:
             raise Bug(
@@ -186,8 +214,21 @@ class SiteRun:
         step = next(step for step in history.steps if step.name == decision.step)
         outcome.did.append(step.word)
 
+    def _hand_over(self, decision: Decision, history: History, outcome: PlanOutcome) -> None:
+        """The build side's end of a plan: its release is made and scanned as a deploy would, and recorded before it is vouched for."""
+        vouch = next(worker.vouch for (kind, _), worker in self._doors.workers.items() if kind == history.kind and worker.vouch)
+        self._renew()
+        entry = vouch(self._bench(decision))
+        if self._journal.pending:
+            self._journal.commit(f"{self._site_id}: {decision.plan} is ready to be deployed", decision=decision)
+        self.outcome.handed[decision.plan] = entry
+        outcome.did.append("handed over")
+        self._stopped.add(decision.plan)
+
     def _bench(self, decision: Decision) -> RunBench:
-        return RunBench(doors=self._doors, journal=self._journal, decision=decision, assembler=self._assembler)
+        return RunBench(
+            doors=self._doors, journal=self._journal, decision=decision, assembler=self._assembler, handed=self._handed
+        )
 
     def _renew(self) -> None:
         """A lease with less than half its time left is renewed with the next push."""

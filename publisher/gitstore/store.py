@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 
 from publisher.domain.article import Draft
 from publisher.domain.business_calendar import in_utc
@@ -23,7 +22,7 @@ from publisher.domain.ledger_events import BrokenLedger, Event, NewEvent, decode
 from publisher.domain.plan import Plan
 from publisher.domain.policy import Policy
 from publisher.domain.queue import Queued
-from publisher.errors import ComeBackLater, InputProblem, Refusal, StoppedForSafety
+from publisher.errors import Bug, ComeBackLater, InputProblem, Refusal, StoppedForSafety
 from publisher.gitstore import drafts, instance_files
 from publisher.gitstore.gateway import Git
 from publisher.ports import Batch, BranchUpdate, Landing, PlanFile, Tips
@@ -244,12 +243,19 @@ class GitStore:
         return tuple(instance_files.gate_of_file(texts[entry.oid], entry.path) for entry in entries)
 
     def draft(self, commit: str, source: str) -> Draft:
+        self._require_drafts()
         return drafts.read_draft(self._git, commit, source, self._references)
 
     def drafts(self, commit: str, site: str, sources: Iterable[str]) -> tuple[Mapping[str, Draft], Mapping[str, InputProblem]]:
+        self._require_drafts()
         return drafts.read_drafts(self._git, commit, site, sources, self._references)
 
+    def _require_drafts(self) -> None:
+        if not self._drafts:
+            raise Bug("draft-refused", "this process deploys, and must not read a draft", next="publisher doctor")
+
     def draft_sources(self, commit: str, site: str) -> tuple[str, ...]:
+        self._require_drafts()
         return drafts.draft_sources(self._git, commit, site)
 
     def files(self, commit: str, folder: str) -> Mapping[str, bytes]:
@@ -392,7 +398,3 @@ def _events(path: str, text: bytes) -> tuple[Event, ...]:
             "ledger-broken", f"a ledger line breaks the rule: {broken.rule}", where=f"{path}:{broken.line}:1",
             next="publisher audit",
         ) from None  # fmt: skip
-
-
-def repository_root(start: Path) -> Path:
-    return Git.find(start).root()

@@ -99,11 +99,17 @@ class Ending:
         facts = self._history.oracles.facts(world.state)
         if world.files == facts.last_release or facts.open_intents:
             return False
-        if world.files and world.files == self._history.oracles.last_confirmed:
+        known = {
+            event.fields.get("release", "")
+            for events in self._events().values()
+            for event in events
+            if event.type in ("deployed", "restored")
+        }
+        # An older release that came back is known, and no sign that the ledger lost anything.
+        if world.files and world.files == self._history.oracles.last_confirmed and world.files not in known:
             raise Violation(
                 "ledger-forgot", f"{world.files[7:15]} was confirmed and is live, the ledger says {facts.last_release[7:15]}"
             )
-        known = {event.fields["release"] for events in self._events().values() for event in events if event.type == "deployed"}
         if world.files and world.files not in known:
             self._history.do(("wipe",))
         return bool(self._act("repair")[0] == "repaired")

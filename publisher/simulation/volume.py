@@ -29,7 +29,7 @@ SPREADS = ("actors", "faults", "confirmed")
 ORDER: tuple[stage.Story, ...] = tuple(story for story in stage.STORIES for _ in range(story.weight))
 MOST_NODES = 600_000
 """A memo is forgotten when it has grown so large."""
-RECHECK_EVERY = 211
+RECHECK_EVERY = 503
 """Of so many histories, one has all its courses executed again."""
 MOST_FOUND = 20
 UPSETS = ("rewind", "domain", "wipe", "older", "skew", "arrive")

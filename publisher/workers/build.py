@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from publisher.domain.article import Release
 from publisher.domain.fingerprint import canonical_json, digest, short
+from publisher.domain.handover import Handed
 from publisher.domain.ledger_events import EventType
 from publisher.domain.plan import Presentation
 from publisher.domain.site_content import Content, after
-from publisher.errors import NeedsPerson, StoppedForSafety
+from publisher.errors import ComeBackLater, NeedsPerson, StoppedForSafety
 from publisher.ports import Bench
 from publisher.workers import prepare
 
@@ -20,10 +21,15 @@ def work(bench: Bench) -> None:
     make(bench)
 
 
-def make(bench: Bench) -> Release:
-    """The release this plan makes on today's production; recorded when it is not the one recorded last."""
+def make(bench: Bench, *, scan_again: bool = False) -> Release:
+    """The release this plan makes on today's production; recorded when it is not the one recorded last.
+
+    What is recorded was scanned before that; ``scan_again`` believes nobody.
+    """
     assert bench.history.prepared is not None
-    if f"ledger/{bench.plan.path}" not in bench.outgoing():
+    if bench.handed is not None:
+        _require_handed(bench)
+    elif f"ledger/{bench.plan.path}" not in bench.outgoing():
         # Recorded by an earlier run (or by somebody): believed only when the approved sources give it again.
         prepare.require_same(bench)
     presentation = presentation_for(bench)
@@ -31,9 +37,13 @@ def make(bench: Bench) -> Release:
     _check_removals(bench, content)
     release = bench.assembler.build(content, presentation)
     built = bench.history.built
-    if built and (built.release, built.base) == (release.id, bench.production.release):
+    same = built is not None and (built.release, built.base) == (release.id, bench.production.release)
+    if bench.handed is not None and (not same or bench.handed[bench.plan.path].release != release.id):
+        raise _differs(bench, f"release {short(release.id)}")
+    if not same or scan_again:
+        _scan(bench, release, content)
+    if same:
         return release
-    _scan(bench, release, content)
     if bench.plan.to_release and release.id != bench.plan.to_release:
         raise NeedsPerson(
             "rollback-differs",
@@ -50,6 +60,37 @@ def make(bench: Bench) -> Release:
         rebased=bool(built),
     )
     return release
+
+
+def vouch(bench: Bench) -> Handed:
+    """The release that a deploy would deploy now, made from the approved sources and scanned, for the process that has no drafts."""
+    release = make(bench, scan_again=True)
+    assert bench.history.prepared is not None
+    return Handed(
+        plan=bench.plan.path, payload=bench.plan.payload, base=bench.production.release, release=release.id,
+        texts=tuple(text.digest for text in bench.history.prepared.puts),
+    )  # fmt: skip
+
+
+def _require_handed(bench: Bench) -> None:
+    """Instead of the approved sources and the scan: the word of the process that had them, about exactly this payload and base."""
+    assert bench.handed is not None
+    assert bench.history.prepared is not None
+    entry = bench.handed.get(bench.plan.path)
+    if entry is None or (entry.payload, entry.base) != (bench.plan.payload, bench.production.release):
+        raise ComeBackLater(
+            "not-handed-over", "what may be deployed on what is live now was not handed over by the side that reads drafts",
+            next="publisher run --only build --handover FILE", plan=bench.plan.path,
+        )  # fmt: skip
+    if entry.texts != tuple(text.digest for text in bench.history.prepared.puts):
+        raise _differs(bench, "the prepared texts")
+
+
+def _differs(bench: Bench, what: str) -> StoppedForSafety:
+    return StoppedForSafety(
+        "handover-differs", f"{what} of the ledger and what was handed over are not the same; nothing was deployed",
+        next="publisher audit", plan=bench.plan.path,
+    )  # fmt: skip
 
 
 def presentation_for(bench: Bench) -> Presentation:

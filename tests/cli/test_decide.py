@@ -20,7 +20,10 @@ def form(**fields: str | None) -> str:
 def test_every_decision_names_a_verb_of_its_own() -> None:
     from publisher.cli.main import PEOPLE, VERBS
 
-    assert set(FORMS) == {name for name, (_, _, group) in VERBS.items() if group == PEOPLE} - {"decide"} | set(PROPOSALS)
+    # The steps of a takedown are done at other services, by somebody who sits at a machine and looks.
+    assert set(FORMS) == {name for name, (_, _, group) in VERBS.items() if group == PEOPLE} - {"decide", "takedown"} | set(
+        PROPOSALS
+    )
     assert {verb for verb, _ in PROPOSALS.values()} <= set(VERBS)
 
 
