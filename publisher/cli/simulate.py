@@ -80,7 +80,10 @@ def _report(asked: Asked, figures: Mapping[str, Figures], seed: str, folder: Pat
             _tell(name, item, missing[name])
     for found in broken[:3]:
         _tell_broken(asked, found, folder)
-    silent = any(missing[name] for name, item in figures.items() if item.histories >= ENOUGH)
+    silent = {name: missing[name] for name, item in figures.items() if missing[name] and item.histories >= ENOUGH}
+    if silent and not asked.as_json:
+        for name, what in silent.items():
+            output.say(f"{name}: never struck in {figures[name].histories} histories: {', '.join(what)}", bold=True)
     return EXIT_BUG if broken or silent else EXIT_OK
 
 

@@ -166,8 +166,10 @@ class History:
 
     def _tick(self, seconds: int) -> bool:
         # To the next whole minute: equal stories then have equal times.
+        before = self.world.now
         self.world.now += seconds
         self.world.now += -self.world.now % 60
+        self.counts["midnight"] += before // stage.DAY != self.world.now // stage.DAY
         return True
 
     def _edit(self, *edit: Any) -> bool:

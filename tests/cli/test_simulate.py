@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from publisher.cli import simulate
 from publisher.cli.main import answer
 from publisher.simulation import volume
 from publisher.simulation.oracles import Oracles, Violation
@@ -30,6 +31,16 @@ def test_people_get_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert "20 histories, 0 broken rules" in out
     assert "distinct courses executed by the production code" in out
+
+
+@pytest.mark.parametrize(("enough", "code"), [(10, 1), (11, 0)])
+def test_what_never_struck_fails_a_run_that_is_large_enough(
+    enough: int, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ten histories are too few for every fault: that fails them only when ten count as enough."""
+    monkeypatch.setattr(simulate, "ENOUGH", enough)
+    assert answer(["simulate", "--histories", "10", "--target", "joined"]) == code
+    assert ("joined: never struck in 10 histories: " in capsys.readouterr().out) == bool(code)
 
 
 def test_one_history_is_replayed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from publisher.simulation import stage
-from publisher.simulation.volume import Figures, as_data, expected_faults, simulate
+from publisher.simulation.volume import TIME_AND_PEOPLE, Figures, as_data, expected_faults, simulate
 from tests.support.volume import RELEASE, rounds
 
 HISTORIES = rounds(800, 100_000)
@@ -47,6 +47,14 @@ def test_every_fault_strikes(figures: dict[str, Figures]) -> None:
         assert not any(missing.values()), missing
     everywhere = set.intersection(*missing.values())
     assert len(everywhere) <= len(expected_faults(stage.KINDS)) / 5, everywhere
+
+
+@pytest.mark.parametrize("kind", stage.KINDS)
+def test_time_passes_and_people_act(figures: dict[str, Figures], kind: str) -> None:
+    """Not only faults are counted: nights, pauses, take-overs, every edit of every story, every decision."""
+    assert expected_faults([kind]) >= TIME_AND_PEOPLE
+    never = {what for what in TIME_AND_PEOPLE if not figures[kind].counts[what]}
+    assert never <= (set() if RELEASE else {"decide: grant", "decide: reject", "decide: drop"})
 
 
 def test_most_steps_are_remembered_and_some_are_executed_again(figures: dict[str, Figures]) -> None:
