@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from publisher.sitebuilder import icc
 from publisher.sitebuilder.picture import BadPicture
 
 SOI, EOI, SOS, DHT, DAC, DQT, DRI, DNL = 0xD8, 0xD9, 0xDA, 0xC4, 0xCC, 0xDB, 0xDD, 0xDC
 FRAMES = frozenset(range(0xC0, 0xD0)) - {DHT, 0xC8, DAC}
 TABLES = frozenset({DHT, DAC, DQT, DRI, DNL, 0xDE, 0xDF})
 JFIF, EXIF, ICC, ADOBE = 0xE0, 0xE1, 0xE2, 0xEE
+PROFILE = b"ICC_PROFILE\0"
+LARGEST_PART = 65_519
 ORIENTATION = 0x0112
 MOST_SEGMENTS = 10_000
 FILL = re.compile(rb"\xff*(?=\xff)")
@@ -50,28 +53,34 @@ def _end_of_scan(data: bytes, at: int) -> int:
 
 
 def clean(data: bytes) -> bytes:
-    """The file without EXIF, XMP, IPTC, comments, thumbnails and what stands after its end.
+    """The file without EXIF, XMP, IPTC, comments, thumbnails and what stands after its end; of a colour profile only the colours.
 
     How the camera was held is kept, in an EXIF block that holds nothing else: without it the picture would lie on its side.
     """
     head, body, turned = b"", [], 1
+    profile: dict[int, bytes] = {}
     for marker, content, whole in _segments(data):
         if marker == JFIF and content.startswith(b"JFIF\0"):
             head = _segment(JFIF, content[:12] + b"\0\0")  # the last two bytes give the size of a thumbnail
         elif marker == EXIF and content.startswith(b"Exif\0\0"):
             turned = _orientation(content[6:])
-        elif (
-            marker == SOS
-            or marker in FRAMES
-            or marker in TABLES
-            or (marker == ICC and content.startswith(b"ICC_PROFILE\0"))
-            or (marker == ADOBE and content.startswith(b"Adobe"))
-        ):
+        elif marker == ICC and content.startswith(PROFILE):
+            profile.setdefault(content[len(PROFILE)] if len(content) > len(PROFILE) else 0, content[len(PROFILE) + 2 :])
+        elif marker == SOS or marker in FRAMES or marker in TABLES or (marker == ADOBE and content.startswith(b"Adobe")):
             body.append(whole)
     if not any(segment[1] == SOS for segment in body):
         raise BadPicture("image-broken", "this JPEG file has no picture in it")
     exif = _segment(EXIF, _exif_with(turned)) if turned != 1 else b""
-    return b"\xff\xd8" + head + exif + b"".join(body) + b"\xff\xd9"
+    return b"\xff\xd8" + head + exif + _profile(profile) + b"".join(body) + b"\xff\xd9"
+
+
+def _profile(parts: dict[int, bytes]) -> bytes:
+    """The segments of a colour profile, which says its parts' numbers and how many there are."""
+    data = icc.neutral(b"".join(parts[number] for number in sorted(parts))) if parts else b""
+    cut = [data[at : at + LARGEST_PART] for at in range(0, len(data), LARGEST_PART)]
+    if len(cut) > 255:
+        return b""
+    return b"".join(_segment(ICC, PROFILE + bytes((number, len(cut))) + part) for number, part in enumerate(cut, start=1))
 
 
 def size(data: bytes) -> tuple[int, int]:

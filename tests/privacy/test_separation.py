@@ -7,13 +7,17 @@ build side made now, it does not deploy.
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from publisher.domain.handover import Handed, read, written
+from publisher.sitebuilder.builder import OUTPUTS
 from tests.scenarios.test_arrangements import DUE, EVENING, with_private_drafts
 from tests.support import copies
 from tests.support.instance import Instance
@@ -195,3 +199,35 @@ def test_the_file_has_one_spelling() -> None:
     for broken in (data + b" ", data.replace(b'"base":""', b'"base":"x"'), data.replace(b'"texts":[]', b'"texts":["x"]')):
         with pytest.raises(ValueError, match=r"publisher|hand-over"):
             read(broken, "5" * 32)
+
+
+BUILD_SOMETHING = """
+import sys
+from pathlib import Path
+from publisher.ports import BuildRequest
+from publisher.sitebuilder.builder import Builder
+from publisher.sitebuilder.theme import default_theme
+from tests.support.sitebuilding import SITE, article, png
+body = "# A\\n\\n![x](b.png)\\n\\n```python\\nx = 1\\n```\\n\\nhttps://example.org/\\n"
+articles = (article(1, body=body, files={"b.png": png()}),)
+request = BuildRequest(site=SITE, articles=articles, withdrawn=(), theme=default_theme(), static={}, output=int(sys.argv[2]))
+print(Builder().build(request, sys.argv[1]).id)
+"""
+
+
+@pytest.mark.parametrize("output", sorted(OUTPUTS))
+def test_a_build_needs_no_network(tmp_path: Path, output: int) -> None:
+    """The same release in a network namespace that has no interface at all, not even a loopback."""
+    alone = ["unshare", "--user", "--map-root-user", "--net"]
+    if shutil.which("unshare") is None or subprocess.run([*alone, "true"], capture_output=True).returncode:
+        pytest.skip("needs unshare, and to be allowed to use it")
+    found = []
+    for number, before in enumerate(([], alone)):
+        (tmp_path / str(number)).mkdir()
+        done = subprocess.run(
+            [*before, sys.executable, "-c", BUILD_SOMETHING, str(tmp_path / str(number)), str(output)],
+            capture_output=True, text=True, check=True, env={"PATH": os.environ["PATH"], "PYTHONPATH": str(Path.cwd())},
+        )  # fmt: skip
+        found.append(done.stdout)
+    assert found[0] == found[1]
+    assert found[0].startswith("sha256:")

@@ -4,8 +4,10 @@ import zlib
 import pytest
 
 from publisher.errors import InputProblem
+from publisher.sitebuilder import icc
 from publisher.sitebuilder.images import clean, size_of
-from tests.support.sitebuilding import exif, jpeg, jpeg_segment, png, png_chunk, svg
+from publisher.sitebuilder.png import chunks
+from tests.support.sitebuilding import colours, exif, jpeg, jpeg_segment, png, png_chunk, svg
 
 SECRET = b"taken at home by Ada"
 
@@ -70,9 +72,16 @@ def test_jpeg_loses_what_is_not_the_picture():
 
 
 def test_jpeg_keeps_how_it_was_held_and_its_colours():
-    icc, adobe = jpeg_segment(0xE2, b"ICC_PROFILE\0\x01\x01colours"), jpeg_segment(0xEE, b"Adobe\0\x64\0\0\0\0\x01")
-    cleaned = clean("a.jpeg", jpeg(exif(6), icc, adobe), "w:1:1")
-    assert icc in cleaned and adobe in cleaned and b"GPS" not in cleaned
+    profile = colours(b"Screen of Ann, serial C02XK")
+    halves = [
+        jpeg_segment(0xE2, b"ICC_PROFILE\0" + bytes((number, 2)) + part)
+        for number, part in ((2, profile[200:]), (1, profile[:200]))
+    ]
+    adobe = jpeg_segment(0xEE, b"Adobe\0\x64\0\0\0\0\x01")
+    cleaned = clean("a.jpeg", jpeg(exif(6), *halves, adobe), "w:1:1")
+    assert jpeg_segment(0xE2, b"ICC_PROFILE\0\x01\x01" + icc.neutral(profile)) in cleaned
+    assert adobe in cleaned and b"GPS" not in cleaned and b"C02XK" not in cleaned
+    assert clean("a.jpeg", cleaned, "w:1:1") == cleaned
     assert size_of("a.jpeg", cleaned) == (3, 4) and size_of("a.jpeg", jpeg()) == (4, 3)
     assert clean("a.jpeg", cleaned, "w:1:1") == cleaned
 
@@ -138,3 +147,31 @@ def test_svg_may_refer_to_itself():
 @pytest.mark.parametrize("name", ["a.gif", "a.webp", "a.avif", "a.html", "a"])
 def test_other_types_are_refused(name):
     assert refused(name, b"x") == "image-type-refused"
+
+
+@pytest.mark.parametrize("version", [2, 4])
+def test_a_colour_profile_keeps_its_colours_and_nothing_else(version: int) -> None:
+    profile = colours(b"Screen of Ann, serial C02XK", version)
+    made = icc.neutral(profile)
+    assert icc.neutral(made) == made and int.from_bytes(made[:4], "big") == len(made)
+    for private in (b"Ann", "Ann".encode("utf-16-be"), b"APPL", b"MODL", b"vcgt", b"\x07\xea"):
+        assert private in profile or private == "Ann".encode("utf-16-be")
+        assert private not in made
+    tags = {made[at : at + 4] for at in range(132, 132 + 12 * made[131], 12)}
+    assert tags == {b"desc", b"cprt", b"rXYZ", b"rTRC"}
+    assert b"XYZ \0\0\0\0red!" in made and made[12:24] == b"mntrRGB XYZ "
+
+
+@pytest.mark.parametrize("broken", [b"", b"short", colours(b"x")[:150], colours(b"x").replace(b"acsp", b"xxxx"), bytes(200)])
+def test_a_damaged_profile_is_left_out(broken: bytes) -> None:
+    assert icc.neutral(broken) == b""
+    kept = clean("a.png", png(png_chunk(b"iCCP", b"Ann\0\0" + zlib.compress(broken))), "w:1:1")
+    assert b"iCCP" not in kept and b"Ann" not in kept
+
+
+def test_png_keeps_its_colours_in_the_same_bytes_everywhere() -> None:
+    profile = colours(b"Screen of Ann" + bytes(70_000))
+    made = clean("a.png", png(png_chunk(b"iCCP", b"Screen of Ann\0\0" + zlib.compress(profile))), "w:1:1")
+    assert b"Ann" not in made and clean("a.png", made, "w:1:1") == made
+    kept = next(content for kind, content, _ in chunks(made) if kind == b"iCCP")
+    assert zlib.decompress(kept[5:]) == icc.neutral(profile)

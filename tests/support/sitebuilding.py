@@ -98,6 +98,23 @@ def jpeg_segment(marker: int, content: bytes) -> bytes:
     return bytes((0xFF, marker)) + struct.pack(">H", len(content) + 2) + content
 
 
+def colours(secret: bytes, version: int = 2) -> bytes:
+    """A colour profile with a secret name, a maker, a model, a date and a private tag."""
+    tags = {
+        b"desc": b"desc" + bytes(4) + struct.pack(">I", len(secret) + 1) + secret + bytes(79),
+        b"cprt": b"text" + bytes(4) + secret + b"\0", b"rXYZ": b"XYZ \0\0\0\0red!", b"rTRC": b"curv" + bytes(8),
+        b"vcgt": b"vcgt" + secret,
+    }  # fmt: skip
+    table, body, place = struct.pack(">I", len(tags)), b"", 132 + 12 * len(tags)
+    for name, data in tags.items():
+        padded = data + bytes(-len(data) % 4)
+        table += name + struct.pack(">II", place, len(data))
+        body, place = body + padded, place + len(padded)
+    head = struct.pack(">I4sBBBB", place, b"appl", version, 0, 0, 0) + b"mntrRGB XYZ " + b"\x07\xea" + bytes(10)
+    head += b"acsp" + b"APPL" + bytes(4) + b"APPL" + b"MODL" + bytes(24)
+    return head.ljust(128, b"\1") + table + body
+
+
 def exif(orientation: int, secret: bytes = b"GPS 48.85 2.35") -> bytes:
     """A little-endian EXIF segment with an orientation and something that must not become public."""
     entries = struct.pack("<H", 2)
