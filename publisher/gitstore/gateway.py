@@ -362,6 +362,14 @@ class Git:
         if done.code != 0:
             raise self._unreachable(remote)
 
+    def require_fetched(self, oids: Iterable[str]) -> None:
+        """What a remote named must be here after it was fetched. ``ComeBackLater`` where another of its machines lags behind."""
+        if None in self._reader.read([self._oid(oid) for oid in oids]):
+            raise ComeBackLater(
+                "remote-lags", "the remote named a commit and did not hand it over: one of its machines lags behind",
+                next="publisher run",
+            )  # fmt: skip
+
     def _is_locked(self, refspec: str) -> bool:
         return ":" in refspec and (self._common / f"{refspec.rpartition(':')[2]}.lock").exists()
 

@@ -162,6 +162,7 @@ class GitStore:
             self._git.fetch(self._remote, [f"+{name}:{short[name]}" for name in missing])
         elif missing:
             self._git.fetch(self._remote, missing)
+        self._git.require_fetched(refs[name] for name in missing)
         here.update({short[name]: refs[name] for name in missing})
 
     def _fetch_drafts(self, instance: Instance) -> str:
