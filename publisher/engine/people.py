@@ -1,6 +1,8 @@
 """People's decisions as ledger events: ask again, retry, settle, cancel, skip, pause, resume. They carry no claim.
 
 Rules:
+* a decision is refused on a clock that is behind the ledger's newest record, but for a pause: stopping must never wait, so it is
+  recorded at that record's time;
 * a decision names who and why; it is refused, with the reason, where the table of states does not allow it;
 * it is one compare-and-swap on the state branch, made again on a moved tip only if it is still allowed there;
 * settling an unknown as "it happened" records the fact that goes with it; it is the one way in which a person's word stands for
@@ -12,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from publisher.domain.business_calendar import parse_date
+from publisher.domain.business_calendar import parse_date, parse_instant
 from publisher.domain.history import RECORD_LOST, deploy_step
 from publisher.domain.ledger_events import EventType, NewEvent
 from publisher.domain.tasks import State
 from publisher.engine import requesting
 from publisher.engine.bench import Doors
 from publisher.engine.patience import Patience
-from publisher.engine.running import require_ledger
+from publisher.engine.running import require_clock, require_ledger
 from publisher.engine.site_view import PlanView, SiteView, load
 from publisher.errors import ComeBackLater, NeedsPerson, OutcomeUnknown, UsageProblem
 from publisher.ports import Batch
@@ -27,20 +29,25 @@ from publisher.ports import Batch
 Decide = Callable[[SiteView], dict[str, list[NewEvent]]]
 
 
-def record(doors: Doors, site: str, subject: str, decide: Decide, *, judge: bool = False) -> SiteView:
+def record(doors: Doors, site: str, subject: str, decide: Decide, *, judge: bool = False, urgent: bool = False) -> SiteView:
     """Makes a decision on the newest ledger and returns the view with it. ``decide`` gives the events, or refuses.
 
-    Approvals are looked at only where ``judge`` says so: a pause must not wait for a pull-request host.
+    Approvals are looked at only where ``judge`` says so: a pause must not wait for a pull-request host. ``urgent`` does not even wait
+    for a clock.
     """
     tips = doors.records.refresh()
     patience = Patience(doors.clock)
     while patience.lasts(tips.state):
         view = load(doors.reads, doors.forge, tips, site, judge=judge)
         require_ledger(view)
+        now = doors.clock.now()
+        if urgent and view.last_at:
+            now = max(now, parse_instant(view.last_at))
+        require_clock(view, now)
         events = decide(view)
         if not events:
             return view
-        commit = doors.records.compose(tips, Batch(events=events, message=f"{subject}\n\nBy: {doors.actor}"), doors.clock.now())
+        commit = doors.records.compose(tips, Batch(events=events, message=f"{subject}\n\nBy: {doors.actor}"), now)
         try:
             landing = doors.records.publish(tips, commit)
         except ComeBackLater:
@@ -83,7 +90,7 @@ def pause(doors: Doors, site: str, reason: str) -> SiteView:
             return {}
         return {f"{site}/controls": [NewEvent(type=EventType.PAUSED, fields={"reason": reason})]}
 
-    return record(doors, site, f"Pause {site}", decide)
+    return record(doors, site, f"Pause {site}", decide, urgent=True)
 
 
 def resume(doors: Doors, site: str, reason: str) -> SiteView:

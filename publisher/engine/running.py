@@ -372,7 +372,9 @@ def require_clock(view: SiteView, now: datetime, host: datetime | None = None) -
     """The ledger's newest time is a floor for this machine's clock, and a pull-request host's clock is compared with it."""
     if view.last_at and now < parse_instant(view.last_at) - CLOCK_TOLERANCE:
         raise StoppedForSafety(
-            "clock-behind", f"this machine's clock is behind the ledger's last record ({view.last_at})", next="set the clock"
+            "clock-behind",
+            f"this machine's clock is behind the ledger's last record ({view.last_at})",
+            next="set the clock, then the same command",
         )
     if host and abs(now - host) > CLOCK_TOLERANCE:
         seconds = int(abs(now - host).total_seconds())

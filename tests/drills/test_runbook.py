@@ -396,9 +396,30 @@ def test_nobody_knows_who_was_told(telling: Scene, box: Mailbox) -> None:
 def test_a_clock_is_behind(together: Scene) -> None:
     together.back_to("first-day")
     before = together.live
-    with walk(together, "9. A clock is wrong", now="12-01 08:00") as steps:
-        steps.step()
+    with walk(together, "9. A clock is wrong", now="12-01 08:00", plan=SECOND) as steps:
+        steps.step(3)
         assert together.live == before
         steps.later("12-02 09:01")
         steps.rest()
+    assert together.articles() == PUBLIC
+
+
+@drill("10. Nothing is released, and nothing is wrong")
+@pytest.mark.parametrize("lacks", ["on_call: []", "staging"])
+def test_nothing_is_released_unattended_without_its_preconditions(together: Scene, lacks: str) -> None:
+    """I85: no staging preview, or nobody on call, and no production release starts by itself."""
+    together.back_to("first-day")
+    before, text = together.live, together.text("publisher.yaml")
+    if lacks == "staging":
+        together.edit({"publisher.yaml": "".join(line for line in text.splitlines(keepends=True) if "staging:" not in line)})
+        assert together.run("12-02 09:01", check=3).code_of(SECOND) == "no-staging"
+        assert together.live == before
+        together.edit({"publisher.yaml": text})
+        together.run("12-02 09:10")
+    else:
+        together.edit({"publisher.yaml": re.sub(r"(?m)^on_call:.*$", lacks, text)})
+        with walk(together, "10. Nothing is released, and nothing is wrong", now="12-02 09:01", who="ann@example.org") as steps:
+            steps.step()
+            assert together.live == before
+            steps.rest()
     assert together.articles() == PUBLIC
