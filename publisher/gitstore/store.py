@@ -158,10 +158,8 @@ class GitStore:
         local = {name: names.get(name, name.removeprefix("refs/heads/")) for name in wanted}
         short = {name: f"refs/remotes/{self._remote}/{own}" for name, own in local.items()}
         missing = [name for name, local in short.items() if here.get(local) != refs[name]]
-        if missing and self._into_refs:
-            self._git.fetch(self._remote, [f"+{name}:{short[name]}" for name in missing])
-        elif missing:
-            self._git.fetch(self._remote, missing)
+        if missing:
+            self._git.fetch(self._remote, [f"+{name}:{short[name]}" for name in missing] if self._into_refs else missing)
         self._git.require_fetched(refs[name] for name in missing)
         here.update({short[name]: refs[name] for name in missing})
 
