@@ -22,8 +22,12 @@ def test_R_01_restore_that_publishes_again(public: Scene) -> None:
     assert done.site_problem == "no-ledger"
     assert "--restore" in done.data["sites"][0]["problem"]["next"]
     public.do("ci", "reconcile", "blog", "--restore", now="12-01 12:10")
+    # Whether everybody was told stood in the lost records alone: a person says so, and until then nobody is told.
+    assert public.run("12-01 12:20", check=6).plan(FIRST)["next"]["code"] == "announce-unknown"
+    assert (public.live, told(public)) == (before, messages)
+    public.do("ci", "settle", FIRST, "announce", "--happened", "--reason", "the post says so", now="12-01 12:30")
     refs = public.refs()
-    assert public.run("12-01 12:20").data["sites"][0]["pushes"] == 0
+    assert public.run("12-01 12:40").data["sites"][0]["pushes"] == 0
     assert (public.live, told(public), public.refs()) == (before, messages, refs)
 
 

@@ -191,6 +191,19 @@ def _(scene: RecordedScene) -> None:
     scene.publish("12-02 12:00", "change", "rollback", "1", "--site", "blog", "--reason", "back to the first")
 
 
+@story("takedown")
+def _(scene: RecordedScene) -> None:
+    """Published by mistake: withdrawn, and what that leaves behind gone through step by step."""
+    scene.approve(scene.plan("12-01 08:00"), "12-01 08:05")
+    scene.run("12-01 09:01")
+    scene.publish("12-01 10:00", "change", "withdraw", "a-0002", "--reason", "published by mistake")
+    scene.do("reviewer", "takedown", "a-0002", "--reason", "it names somebody", now="12-01 10:30", check=None)
+    ways = {"search-engines": "--done", "feed-readers": "--not-possible"}
+    for number, (risk, way) in enumerate(ways.items()):
+        scene.do("reviewer", "takedown", "a-0002", risk, way, "--reason", "looked at", now=f"12-01 1{number + 1}:00", check=None)
+    scene.run("12-01 12:00", check=None)
+
+
 @story("revisions")
 def _(scene: RecordedScene) -> None:
     """A revision in time, one that comes too late and is refused, and an edit that is neither."""

@@ -26,7 +26,7 @@ STAGES = {"planned", "approved", "claimed", "prepared", "built", "deployed", "co
 MOST_COMMANDS = 8
 ENDS = {
     "remote-unreachable", "push-refused", "record-unknown", "object-missing", "object-unreadable", "clone-not-written", "disk-trouble",
-    "git-slow", "target-full",
+    "git-slow", "target-full", "remote-lags",
     "claim-lost", "claimed-meanwhile", "ledger-moved", "decision-changed", "request-raced", "nothing-to-propose",
     "switch-unknown", "target-failed", "fence-not-taken", "fence-not-kept", "delivery-unknown", "channel-silent",
     "public-partial", "public-absent", "public-unknown", "approval-absent", "no-such-plan", "foreign-live", "alert-undelivered",
