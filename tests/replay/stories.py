@@ -200,7 +200,9 @@ def _(scene: RecordedScene) -> None:
     scene.do("reviewer", "takedown", "a-0002", "--reason", "it names somebody", now="12-01 10:30", check=None)
     ways = {"search-engines": "--done", "feed-readers": "--not-possible"}
     for number, (risk, way) in enumerate(ways.items()):
-        scene.do("reviewer", "takedown", "a-0002", risk, way, "--reason", "looked at", now=f"12-01 1{number + 1}:00", check=None)
+        scene.do(
+            "reviewer", "takedown", "a-0002", risk, way, "--reason", "looked at", now=f"12-01 1{number + 1}:00", check=None
+        )
     scene.run("12-01 12:00", check=None)
 
 
